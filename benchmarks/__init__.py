@@ -1,1 +1,1 @@
-"""Our speed beside that of NumPy, torch and ONNX Runtime: one thread, every output checked first."""
+"""Speed compared with NumPy, torch and ONNX Runtime: one thread, every output checked first."""

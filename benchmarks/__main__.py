@@ -66,7 +66,7 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def chosen(names: Sequence[str] | None, known: dict[str, T], what: str) -> list[T]:
-    """The known things of these names, all if there are no names; raises ``LookupError``."""
+    """The items with these names, or all if `names` is empty; raises ``LookupError`` for unknown names."""
     for name in names or ():
         if name not in known:
             near = difflib.get_close_matches(name, known, n=3, cutoff=0.5) or list(known)
@@ -88,7 +88,7 @@ def first_line(error: BaseException) -> str:
 
 
 def run_cell(cell: Cell, prepared: dict[str, Prepared], seconds: float) -> None:
-    """Check every contestant's output, then time those that were right."""
+    """Check every peer's output, then time the correct ones."""
     inputs = cell.workload.inputs(cell.size)
     expected = reference(cell.workload, inputs)
     cell.elements = expected.size

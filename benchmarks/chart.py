@@ -1,6 +1,6 @@
 """The ratios of ``docs/figures.md`` as a chart: ``python -m benchmarks.chart docs/figures.md docs/ratios.svg``.
 
-A row per workload, a mark per contestant: its time over ours, as geometric mean over the sizes of the workload.
+A row per workload, a mark per peer: its time over ours, as geometric mean over the sizes of the workload.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ SHAPES: Mapping[str, tuple[str, str]] = {
     "onnxruntime": ("ort", '<path d="M{x} {y}m-5 -5h10v10h-10z"/>'),
     "openvino": ("ov", '<path d="M{x} {y}m0 -6.5l6.5 6.5l-6.5 6.5l-6.5 -6.5z"/>'),
 }
-"""Class and mark of each contestant; marks differ in shape too, for readers who do not see the colours."""
+"""Class and mark of each peer; marks also differ in shape, for readers who do not see the colours."""
 
 STYLE = """\
   text { font: 13px system-ui, "Segoe UI", Helvetica, Arial, sans-serif; fill: #1f2328; }
@@ -64,7 +64,7 @@ STYLE = """\
 
 @dataclass(frozen=True)
 class Ratios:
-    """The time of each contestant over ours, as geometric mean over `cells` sizes."""
+    """The time of each peer over ours, as geometric mean over `cells` sizes."""
 
     workload: str
     label: str

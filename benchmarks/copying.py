@@ -1,4 +1,4 @@
-"""The copy that work on large arrays is compared with: it moves as many bytes, and takes its turn in each round."""
+"""The copy that workloads on large arrays are compared with: it moves as many bytes, and runs in each round."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ ROUNDS = 30
 
 
 def has_copy(workload: Workload, elements: int) -> bool:
-    """Whether a workload with so many elements in its result reads and writes each byte about once, and many."""
+    """True if a workload with a result of `elements` elements is large, and reads and writes each byte about once."""
     return isinstance(workload, Softmax | NormGelu | Elementwise) and elements >= MANY_ELEMENTS
 
 
 def copy_of(moved: int) -> Bound:
-    """A copy that moves so many bytes, half of them to memory."""
+    """A copy that moves `moved` bytes, half of them to memory."""
     source = np.ones(moved // 8, np.float32)
     copy = np.empty_like(source)
 
@@ -32,10 +32,10 @@ def copy_of(moved: int) -> Bound:
 
 
 def gain_of_two_threads(moved: int) -> float:
-    """How many times as fast two threads copy as one: what the machine's memory leaves a second thread to gain.
+    """The speed-up of a copy by two threads over one: the limit that memory bandwidth sets for a second thread.
 
-    The copy moves `moved` bytes, half of them to memory; it is the median of rounds, a turn of one thread and one of
-    two in each.
+    The copy moves `moved` bytes, half of them to memory. The result is the median of rounds, each of which measures
+    one thread and two.
     """
     source = np.ones(moved // 8, np.float32)
     copy = np.empty_like(source)

@@ -1,4 +1,4 @@
-"""Targets beside NumPy and torch alone, in f32 and f64: shapes and functions that the workloads do not have."""
+"""Targets against NumPy and torch only, in f32 and f64: shapes and functions that the workloads do not have."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchmarks.workloads import Elementwise, MatMul, Workload, normal
 
 SECONDS = 0.5
 ERROR = {"float32": 2.0**-18, "float64": 2.0**-46}
-"""Allowed error against a wider type, relatively to the largest element."""
+"""Allowed error against a wider type, relative to the largest element."""
 
 DTYPES = tuple(ERROR)
 Sizes = tuple[int, ...]
@@ -25,15 +25,15 @@ Shape = tuple[int | str, ...]
 
 @dataclass(frozen=True)
 class Case:
-    """What is measured: its operands with symbolic sizes, and how to say it here, and in NumPy and torch alike."""
+    """A measured case: its operands with symbolic sizes, and its code for this project and for NumPy and torch."""
 
     name: str
     parameters: tuple[Shape, ...]
     sizes: tuple[Sizes, ...]
     ours: Callable[..., Any]
-    """Of `BlockBuilder.emit`, the module of ops, and the parameters."""
+    """A function of `BlockBuilder.emit`, the module of ops, and the parameters."""
     theirs: Callable[..., Any]
-    """Of NumPy or torch, and the operands."""
+    """A function of the module (NumPy or torch) and the operands."""
     dtypes: tuple[str, ...] = DTYPES
     positive: bool = False
 
@@ -124,7 +124,7 @@ ELEMENTWISE = (
 
 
 def rows(workloads: Sequence[Workload], seconds: float = SECONDS) -> Iterator[Row]:
-    """Those of products where W1 is among the workloads, those of elementwise operations where W6 is."""
+    """Rows of products if W1 is among the workloads, rows of elementwise operations if W6 is."""
     for kind, cases in ((MatMul, PRODUCTS), (Elementwise, ELEMENTWISE)):
         if any(type(workload) is kind for workload in workloads):
             for case in cases:
@@ -133,7 +133,7 @@ def rows(workloads: Sequence[Workload], seconds: float = SECONDS) -> Iterator[Ro
 
 
 def of_case(case: Case, dtype: str, seconds: float = SECONDS) -> Iterator[Row]:
-    """The rows of one case and element type: it is built once for all sizes."""
+    """The rows of one case and element type, which is built once for all sizes."""
     main = _build(case, dtype)
     for size in case.sizes:
         subject = f"{case.name} {'f' + dtype[5:]} {','.join(map(str, size))}"
@@ -191,7 +191,7 @@ def _contestants(case: Case, main: Callable[..., Any], arrays: Sequence[Array]) 
 
 
 def _check(bound: Bound, case: Case, arrays: Sequence[Array]) -> float:
-    """The largest absolute error; in f64 that of NumPy is no larger than others'."""
+    """The largest absolute error; in f64 NumPy's error is not larger than that of others."""
     expected = case.theirs(np, *(array.astype(np.float64) for array in arrays))
     actual = bound.to_numpy(bound.call())
     if actual.shape != expected.shape or actual.dtype != arrays[0].dtype:

@@ -1,4 +1,4 @@
-"""One thread for everybody, and nobody held back. Import this before NumPy or any peer, which read variables once."""
+"""One thread and all CPU features for every peer. Import this before NumPy and peers: they read variables only once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CPU_TYPES = (
     "ATEN_CPU_CAPABILITY",
     "NPY_DISABLE_CPU_FEATURES",
 )
-"""Variables that make a peer use less than what the CPU has."""
+"""Variables that restrict the CPU features of a peer."""
 
 COUNT = 1
 

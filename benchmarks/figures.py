@@ -1,6 +1,6 @@
 """Results of a run as a page of Markdown: ``python -m benchmarks.figures RESULTS.json docs/figures.md``.
 
-Beside the page goes `CHART`, the ratios as a picture.
+The ratios are also drawn as `CHART`, in the folder of the page.
 """
 
 from __future__ import annotations

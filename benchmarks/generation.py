@@ -1,7 +1,7 @@
-"""Text generation with a cache that grows: a step of a small Llama beside torch, `torch.compile` and ONNX Runtime.
+"""Text generation with a growing cache: a step of a small Llama against torch, `torch.compile` and ONNX Runtime.
 
-One thread each, in turns. The model is that of `examples.generate`, exported and compiled once for all lengths; ONNX
-Runtime has a graph of the same weights (`examples.llama_onnx`).
+One thread each, measured alternately. The model is that of `examples.generate`, exported and compiled once for all
+lengths; ONNX Runtime gets a graph with the same weights (`examples.llama_onnx`).
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ STEPS: tuple[Step, ...] = ((1, 128, 0), (1, 1, 128), (1, 1, 512), (8, 1, 128))
 def rows(
     seconds: float = SECONDS, steps: Sequence[Step] = STEPS, size: Size | None = None, inductor: bool = True
 ) -> Iterator[Row]:
-    """The time of the faster other one over ours of each step; the note has ours, and tokens per second.
+    """The time of the fastest other system over ours for each step; the note has our time, and tokens per second.
 
-    `size`: of the model; None: that of the example. `inductor`: whether `torch.compile` takes part.
+    `size`: size of the model; None: that of the example. `inductor`: include `torch.compile`.
     """
     import torch
 

@@ -1,4 +1,4 @@
-"""Targets of exported libraries: how long they take to load, and their calls beside those in the compiler's process."""
+"""Targets of exported libraries: load time, and calls compared with those in the compiler's process."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LOAD = 5e-3
 """Seconds to load a library with `LARGE` bytes of weights."""
 LARGE = 200 << 20
 CALLS = 0.97
-"""Time of a call in the compiler's process over that of the library, at least."""
+"""Minimum of the time of a call in the compiler's process over that of the library."""
 PROCESSES, SECONDS = 7, 0.5
 
 _LOAD = """
@@ -39,7 +39,7 @@ def main(i: R.Tensor(("n",), "int64")):
 
 
 def load_rows() -> Iterator[Row]:
-    """A library with weights inside, and one with them beside it, loaded by fresh processes."""
+    """A library with embedded weights, and one with a separate weights file, loaded by new processes."""
     import relax_mlir as rx
     from relax_mlir.script import parse
 
@@ -54,7 +54,7 @@ def load_rows() -> Iterator[Row]:
 
 
 def call_rows(workload: Workload) -> Iterator[Row]:
-    """Calls of a library, and of the same function where it was compiled, in turns."""
+    """Calls of a library, and of the same function in the compiler's process, measured alternately."""
     import relax_mlir as rx
     import tvm_ffi
 

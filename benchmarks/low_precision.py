@@ -1,4 +1,4 @@
-"""The target of bf16: a large product, beside torch's, and its operations per second where the CPU has tiles for it."""
+"""The target of bf16: a large matrix product against torch's, and its operations per second on CPUs with AMX tiles."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ERROR = 2.0**-7
 
 
 def rows(size: int = SIZE, seconds: float = SECONDS) -> Iterator[Row]:
-    """The product of two square matrices of bf16, with a result of bf16 and sums of f32."""
+    """The product of two square matrices of bf16, with a result of bf16 and f32 accumulators."""
     from relax_mlir.target import Target
 
     subject = f"W1 bf16 {size},{size},{size}"

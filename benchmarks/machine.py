@@ -1,4 +1,4 @@
-"""What the figures were measured on."""
+"""The machine on which the figures were measured."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ VECTOR_FEATURES = ("sse4_2", "avx", "fma", "avx2", "avx512f", "amx_tile", "asimd
 
 
 def describe() -> dict[str, str | int]:
-    """CPU model, vector features, core count, system and Python, as far as the system tells."""
+    """CPU model, vector features, core count, system and Python, as far as the system reports them."""
     fields: dict[str, str] = {}
     info = Path("/proc/cpuinfo")
     for line in info.read_text(encoding="utf-8").splitlines() if info.exists() else ():

@@ -1,4 +1,4 @@
-"""Timing: all contestants of a cell take turns in each round, so that a slow moment hits them alike."""
+"""Timing: each round measures all peers of a cell alternately, so that a slow moment affects all of them."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def time_loop(call: Callable[[], Any], loops: int) -> float:
 def measure(
     contestants: Mapping[str, Bound], errors: Mapping[str, float], seconds: float
 ) -> dict[str, Timing]:
-    """Timings by contestant: rounds until about ``seconds`` have passed for all of them together."""
+    """Timings by peer: rounds until about ``seconds`` have passed for all of them together."""
     loops = {}
     round_seconds = 0.0
     for name, bound in contestants.items():
@@ -106,13 +106,13 @@ def measure(
 
 
 def ratio(timings: Mapping[str, Timing], other: str, own: str = "ours") -> float:
-    """The median, over the rounds, of the time of one contestant over that of another."""
+    """The median, over the rounds, of the time of one peer over that of another."""
     pairs = zip(timings[other].samples, timings[own].samples, strict=True)
     return statistics.median(theirs / ours for theirs, ours in pairs)
 
 
 def best_other(timings: Mapping[str, Timing], own: str = "ours") -> tuple[str, float]:
-    """The contestant that is fastest beside one of them, and its ratio."""
+    """The fastest peer other than the given one, and its ratio."""
     ratios = {name: ratio(timings, name, own) for name in timings if name != own}
     return min(ratios.items(), key=lambda item: item[1])
 
@@ -120,7 +120,7 @@ def best_other(timings: Mapping[str, Timing], own: str = "ours") -> tuple[str, f
 def beside(
     first: Callable[..., Any], second: Callable[..., Any], arguments: Sequence[Any], seconds: float
 ) -> tuple[float, float]:
-    """Two functions of a tensor on the same arguments in turns: the median of first / second, and of the second."""
+    """Measure two functions of a tensor alternately on the same arguments: medians of first / second, and of second."""
     calls = {"first": lambda: first(*arguments), "second": lambda: second(*arguments)}
     contestants = {name: Bound(call, np.from_dlpack) for name, call in calls.items()}
     timings = measure(contestants, dict.fromkeys(contestants, 0.0), seconds)
@@ -128,6 +128,6 @@ def beside(
 
 
 def rotated(names: Sequence[str], turn: int) -> list[str]:
-    """The names, starting with another one each turn: nobody always follows the same neighbour's cache."""
+    """The names, starting with another one each round, so that no peer always runs after the same one."""
     start = turn % len(names)
     return [*names[start:], *names[:start]]

@@ -1,4 +1,4 @@
-"""The operations in which workloads are written; a peer runs them eagerly or builds its own graph of them."""
+"""The operations of workloads; a peer runs them eagerly or builds its graph from them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Value = Any
 
 @dataclass(frozen=True)
 class Heads:
-    """How attention cuts the hidden size: ``d = count * size``."""
+    """The split of the hidden size by attention: ``d = count * size``."""
 
     count: int
     size: int
 
 
 class Ops(ABC):
-    """Operations on float32 tensors; ``constants`` are found by name, stored as the peer likes."""
+    """Operations on float32 tensors; ``constants`` are looked up by name, in the peer's own form."""
 
     def __init__(self, constants: Mapping[str, Array]) -> None:
         self.constants: dict[str, Value] = {
@@ -86,7 +86,7 @@ class Ops(ABC):
 
     @abstractmethod
     def linear(self, x: Value, name: str) -> Value:
-        """``x @ weight.T + bias``: constants ``name.weight [out, in]`` and perhaps ``name.bias [out]``."""
+        """``x @ weight.T + bias``: constants ``name.weight [out, in]`` and optionally ``name.bias [out]``."""
 
     @abstractmethod
     def attention(
@@ -108,7 +108,7 @@ class Ops(ABC):
 
     @abstractmethod
     def expand(self, x: Value, axes: tuple[int, ...]) -> Value:
-        """New axes of length one at these places of the result."""
+        """New axes of length one at these positions of the result."""
 
     @abstractmethod
     def sum(self, x: Value, axis: int, keepdims: bool) -> Value: ...

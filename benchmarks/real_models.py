@@ -1,4 +1,4 @@
-"""ONNX models from packages beside ONNX Runtime, on one thread each, in turns: text in images, speech, notes."""
+"""ONNX models from packages against ONNX Runtime, on one thread each: text in images, speech, notes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ CASES = (
 
 
 def rows(seconds: float = SECONDS) -> Iterator[Row]:
-    """ONNX Runtime's time over ours of each model and size; the note has ours."""
+    """ONNX Runtime's time over ours for each model and size; the note has our time."""
     for case in CASES:
         yield from _rows(case, seconds)
 
@@ -73,7 +73,7 @@ def _rows(case: Case, seconds: float) -> Iterator[Row]:
 
 
 def _feeds(session: Any, shape: tuple[int, ...]) -> Mapping[str, Array]:  # noqa: ANN401 - of onnxruntime
-    """Random numbers for the first input; a state of zeros and a rate for speech."""
+    """Random values for the first input; a state of zeros and a sample rate for speech."""
     first, *others = session.get_inputs()
     feeds: dict[str, Array] = {first.name: normal(*shape, seed=0, scale=0.3)}
     for given in others:
@@ -83,7 +83,7 @@ def _feeds(session: Any, shape: tuple[int, ...]) -> Mapping[str, Array]:  # noqa
 
 
 def _error(found: list[Array], wanted: list[Array]) -> float:
-    """The largest difference as a multiple of what is allowed."""
+    """The largest difference as a multiple of the allowed one."""
     return max(
         float(np.max(np.abs(one - other) / (RELATIVE * np.abs(other) + ABSOLUTE), initial=0.0))
         for one, other in zip(found, wanted, strict=True)

@@ -1,4 +1,4 @@
-"""Recurrent layers beside torch, on one thread each, in turns: short sequences one at a time, and batches."""
+"""Recurrent layers against torch, on one thread each: short sequences one at a time, and batches."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SIZES = ((64, 1, 50), (512, 8, 30))
 
 
 def rows(seconds: float = SECONDS, sizes: tuple[tuple[int, int, int], ...] = SIZES) -> Iterator[Row]:
-    """torch's time over ours of each layer and size; the note has ours."""
+    """torch's time over ours for each layer and size; the note has our time."""
     import torch
 
     threads = torch.get_num_threads()

@@ -23,10 +23,10 @@ from benchmarks.workloads import Workload
 
 @dataclass
 class Cell:
-    """One workload at one size: timings by peer, and what went wrong with the others.
+    """One workload at one size: timings by peer, and the failures of the others.
 
-    `elements`: of the result; `moved`: bytes of inputs and result together, which must be read or written; `copy`: the
-    copy of as many bytes, for work on large arrays (see `copying`).
+    `elements`: elements of the result; `moved`: bytes of inputs and result together, which must be read or written;
+    `copy`: the time of a copy of as many bytes, for work on large arrays (see `copying`).
     """
 
     workload: Workload
@@ -38,7 +38,7 @@ class Cell:
     failures: dict[str, str] = field(default_factory=dict)
 
     def ratio(self, peer: str, ours: str) -> float | None:
-        """How many times as long as ours the peer takes (median over the rounds), or None if either is missing."""
+        """The peer's time over ours (median over the rounds), or None if either is missing."""
         if peer not in self.timings or ours not in self.timings:
             return None
         return _median_ratio(self.timings[peer], self.timings[ours])
@@ -80,7 +80,7 @@ def entry(cell: Cell, peer: str, best: str | None) -> str:
 def table(workload: Workload, cells: Sequence[Cell], peers: Sequence[str], ours: str) -> Table:
     """Sizes down, peers across, times with their spread and speed; the fastest is bold.
 
-    ``ratio`` is the best other time over ours.
+    ``ratio`` is the fastest other time over ours.
     """
     title = escape(f"{workload.name}: {workload.title}")
     found = report_table(title, (), (",".join(workload.symbols()), *peers, "ratio"))
@@ -107,7 +107,7 @@ def as_json(
     versions: Mapping[str, str],
     targets: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
-    """Everything of a run: a row per cell and peer, and one per target."""
+    """All results of a run: a row per cell and peer, and one per target."""
     rows: list[dict[str, Any]] = []
     for cell in cells:
         place = {"workload": cell.workload.name, "size": list(cell.size)}
@@ -123,7 +123,7 @@ def as_json(
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write beside the place and move there, so that no reader ever sees half a file."""
+    """Write a temporary file and rename it, so that readers never see a partial file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
     try:

@@ -2,7 +2,7 @@
 
 Each step of the compiler (building a module, printing, reading, every pass, `build`, `summary`) runs on programs of 100
 to 10,000 bindings of several forms. The exponent of a step is the slope of its time over n on logarithmic axes between
-the two largest sizes: 1 is linear, 2 quadratic. What takes the same time for all sizes makes exponents smaller.
+the two largest sizes: 1 is linear, 2 quadratic. Constant costs make exponents smaller.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ SIZES = (100, 300, 1000, 3000, 10_000)
 SHORT = (200, 400, 800)
 """The sizes in `make bench`."""
 PATIENCE = 5.0
-"""Seconds that a step may be expected to take for its time on a larger program to be measured."""
+"""Seconds: a step with a larger expected time on a larger program is not measured."""
 WARM_UP = 12
 LIMIT = 1.3
-"""The largest exponent that counts as n log n: short times vary by a tenth."""
+"""The maximum exponent that counts as n log n: short times vary by a tenth."""
 SHORTEST = 0.05
 """Seconds below which an exponent is not computed."""
 DRAWN = 8
-"""The steps of each form that the figure shows, those that take longest for a binding."""
+"""The number of steps per form in the figure, those that take longest per binding."""
 FEATURES = 16
 DEPTH = 40
-"""The deepest nesting of conditionals: text is indented, so that its length grows with the square of the depth."""
+"""The maximum nesting of conditionals: text is indented, so its length grows with the square of the depth."""
 
 
 def chain(n: int) -> IRModule:
-    """Each binding reads the one before: cheap ops, with a matrix product now and then."""
+    """Each binding reads the one before: cheap ops, with an occasional matrix product."""
     import relax_mlir as rx
     from relax_mlir import op as R
 
@@ -70,7 +70,7 @@ def chain(n: int) -> IRModule:
 
 
 def wide(n: int) -> IRModule:
-    """A third of the bindings scale the parameter, each another one; the others add the results up in pairs."""
+    """A third of the bindings scale the parameter, each by another factor; the others add the results in pairs."""
     import relax_mlir as rx
     from relax_mlir import op as R
 
@@ -110,7 +110,7 @@ def functions(n: int) -> IRModule:
 
 
 def constants(n: int) -> IRModule:
-    """Every other binding reads a constant matrix or vector that nothing else reads."""
+    """Every second binding reads a separate constant matrix or vector."""
     import relax_mlir as rx
     from relax_mlir import op as R
 
@@ -130,7 +130,7 @@ def constants(n: int) -> IRModule:
 
 
 def nested(n: int) -> IRModule:
-    """Conditionals in conditionals, `DEPTH` deep at most; then the next nest."""
+    """Conditionals in conditionals, at most `DEPTH` deep; then the next nest."""
     import relax_mlir as rx
     from relax_mlir import op as R
     from relax_mlir.op import if_then_else
@@ -187,7 +187,7 @@ ALONE = (
     "remove-unused-outputs",
     "outline-branches",
 )
-"""Passes on Relax that no pipeline runs, or that find little there: they get the program as it is."""
+"""Passes on Relax that no pipeline runs, or that change little there: they run on the unchanged program."""
 
 PIPELINES = ("relax-to-llvm", "relax-to-vm")
 
@@ -195,7 +195,7 @@ PIPELINES = ("relax-to-llvm", "relax-to-vm")
 def steps(
     form: str, n: int, wanted: Callable[[str], bool] = lambda step: True
 ) -> Iterator[tuple[str, float]]:
-    """Seconds of CPU of each step on one program; `wanted` decides for each step and pipeline."""
+    """CPU seconds of each step on one program; `wanted` selects steps and pipelines."""
     import relax_mlir as rx
     from relax_mlir.instrument import PassInstrument
     from relax_mlir.script import parse, script_constants
@@ -204,7 +204,7 @@ def steps(
     from relax_mlir.transform.info import PassInfo
 
     class CpuTimes(PassInstrument):
-        """Sums the time of each pass."""
+        """Sum the time of each pass."""
 
         def __init__(self) -> None:
             self.started, self.seconds = 0.0, dict[str, float]()
@@ -267,7 +267,7 @@ class Growth:
 
     @property
     def exponent(self) -> float | None:
-        """The slope between the two largest sizes; None where the time is too short to tell."""
+        """The slope between the two largest sizes; None if the time is too short."""
         (small, before), (large, after) = sorted(self.seconds.items())[-2:]
         if after < SHORTEST or before <= 0:
             return None
@@ -275,9 +275,9 @@ class Growth:
 
 
 def measured(forms: Sequence[str], sizes: Sequence[int], patience: float = math.inf) -> list[Growth]:
-    """The growth of each step; the first program, which is not counted, loads what is loaded once.
+    """The growth of each step; the first program is not counted, because it loads modules that are loaded once.
 
-    A step is measured on a larger program if it is expected to take `patience` seconds at most.
+    A step is measured on a larger program if it is expected to take at most `patience` seconds.
     """
     found: dict[tuple[str, str], dict[int, float]] = {}
     for form in forms:

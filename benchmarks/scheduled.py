@@ -1,4 +1,4 @@
-"""The targets of scheduled loops: matrix products in tiles, by loops with kinds and by an intrinsic, beside matmul."""
+"""The targets of scheduled loops: tiled matrix products, by annotated loops and by an intrinsic, against matmul."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def product(A: T.Buffer(("n", "k"), "float32"), B: T.Buffer(("k", "m"), "float32
                     for ji in T.vectorized(T.min(32, m - jo * 32)):
                         C[ib * 64 + io * 8 + ii, jo * 32 + ji] = sums[ii, ji]
 """
-"""Two levels of tiles, sums of 8 rows and 32 columns in registers, blocks of rows on several threads."""
+"""Two levels of tiles, accumulators of 8 rows and 32 columns in registers, blocks of rows on several threads."""
 
 
 ROWS, COLUMNS, TILES = 14, 32, 8
-"""The tile of the intrinsic, and how many of them are a job of a thread."""
+"""The tile of the intrinsic, and the number of tiles per job of a thread."""
 
 
 def tensorized() -> Callable[..., object]:

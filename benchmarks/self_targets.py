@@ -1,4 +1,4 @@
-"""Targets that concern ours alone: the cost of a call, compilation in fresh processes, two threads beside one."""
+"""Targets of this project only: the cost of a call, compilation in new processes, two threads against one."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ print(time.perf_counter() - start)
 
 
 def rows(workloads: Sequence[Workload]) -> Iterator[Row]:
-    """All of them, for these workloads."""
+    """All rows, for these workloads."""
     for workload in workloads:
         if workload.name == "W0":
             yield from _calls(workload)
@@ -108,7 +108,7 @@ def _calls(workload: Workload) -> Iterator[Row]:
 
 
 def _seconds(function: Callable[..., object], *arguments: object) -> float:
-    """Of a call that is written out, as a function around it would take a third of the time."""
+    """Seconds of an inlined call, since a function around it would take a third of the time."""
     names = {f"a{number}": argument for number, argument in enumerate(arguments)}
     timer = timeit.Timer(f"f({', '.join(names)})", globals={"f": function, **names})
     return statistics.median(timer.timeit(CALLS) / CALLS for _ in range(ROUNDS))
@@ -117,7 +117,7 @@ def _seconds(function: Callable[..., object], *arguments: object) -> float:
 def _compile_seconds(workload: Workload, cache: str | None = None, processes: int = PROCESSES) -> float:
     """Seconds of `build`, the median of some processes, with the cache in a folder or without one.
 
-    Python finds the bytecode of all modules, as after any first run, also where it is told not to write any.
+    Python finds the bytecode of all modules, as after any first run, even if it is configured not to write any.
     """
     command = [sys.executable, "-c", _BUILD, workload.name, "cache" if cache else "none"]
     environment = os.environ | {"PYTHONPYCACHEPREFIX": _bytecode_folder(), "PYTHONDONTWRITEBYTECODE": ""}
@@ -132,7 +132,7 @@ def _compile_seconds(workload: Workload, cache: str | None = None, processes: in
 
 @functools.cache
 def _bytecode_folder() -> str:
-    """A folder that goes with this process."""
+    """A folder that is removed at the end of this process."""
     folder = tempfile.TemporaryDirectory(prefix="relax-mlir-bytecode-")
     atexit.register(folder.cleanup)
     return folder.name
@@ -164,7 +164,7 @@ def _threads(workload: Workload) -> Row:
 
 
 def _gain_of_copies(workload: Workload, inputs: Sequence[Array]) -> str:
-    """What two threads gain for a copy of as many bytes, for work that reads and writes each byte about once."""
+    """The gain of two threads for a copy of as many bytes, for work that reads and writes each byte about once."""
     if not copying.has_copy(workload, inputs[0].size):
         return ""
     moved = sum(each.nbytes for each in inputs) + inputs[0].nbytes

@@ -1,9 +1,9 @@
-"""The values of knobs that come with the package: ``python -m benchmarks.shipped_schedules --write``.
+"""The knob values in the package: ``python -m benchmarks.shipped_schedules --write``.
 
-For each of the project's own schedules with knobs, candidates are measured on some cases (calls with other channels, at
-several sizes) beside the schedule of all first values, and the best one once more on cases that had no part in the
-choice. What is better there by more than noise, with results that are equal bit by bit, is written for the class of the
-CPU at hand; other classes are left as they are. One thread is measured: knobs for threads keep their first values.
+For each of the project's own schedules with knobs, candidates are compared on some cases (calls with other channels, at
+several sizes) with the schedule of default values. The best one is measured again on cases that were not used for the
+choice. If it is faster there by more than noise, with bit-identical results, it is written for the class of this CPU;
+entries of other classes stay unchanged. One thread is measured: knobs for threads keep their default values.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from benchmarks import machine
 
 COMMAND = "python -m benchmarks.shipped_schedules --write"
 FOR_THREADS = ("jobs",)
-"""Knobs that say what runs on several threads."""
+"""Knobs that choose the parallel loops."""
 SIZES = tuple({"n": n, "h": h, "w": w} for n, h, w in ((1, 30, 31), (1, 56, 56), (2, 113, 100)))
 OTHER_SIZES = tuple(
     {"n": n, "h": h, "w": w}
@@ -44,7 +44,7 @@ OTHER_SIZES = tuple(
 """Sizes to choose on, and to judge on."""
 DTYPE = "float32"
 JUDGEMENTS = 3
-"""Values are judged so many times; the least score counts."""
+"""The number of times that values are judged; the minimum score counts."""
 
 
 @dataclass(frozen=True)
@@ -72,14 +72,14 @@ class Case:
 
 @dataclass(frozen=True)
 class Family:
-    """Cases that one entry of the table is for: those to choose on, and those to judge on."""
+    """Cases of one entry of the table: those to choose on, and those to judge on."""
 
     cases: tuple[Case, ...]
     others: tuple[Case, ...]
 
 
 def families() -> Iterator[Family]:
-    """What is measured: convolutions in several groups."""
+    """The measured families: convolutions in several groups."""
     for window, stride in ((3, 1), (3, 2)):
         grouped = ((32, 64, 4), (64, 64, 8), (96, 48, 3), (48, 96, 6), (128, 64, 4))
         given = [Case(c, window, stride, k, groups) for c, k, groups in grouped]
@@ -88,7 +88,7 @@ def families() -> Iterator[Family]:
 
 @dataclass(frozen=True)
 class Found:
-    """The best values for a family, and how many times as fast they are on other cases; or why they are no entry."""
+    """The best values for a family and their speed-up on other cases, or the reason why they are not an entry."""
 
     template: shipped.Template
     values: dict[str, Any]
@@ -103,7 +103,7 @@ class Found:
 
 
 def tune(family: Family, seconds: float, workers: LocalWorkers) -> Found | None:
-    """The best values for a family; None where the project has no schedule with knobs for it."""
+    """The best values for a family; None if the project has no schedule with knobs for it."""
     tasks = [task for case in family.cases if (task := task_of(case)) is not None]
     judges = [task for case in family.others if (task := task_of(case)) is not None]
     if not tasks or not judges:
@@ -140,13 +140,13 @@ def task_of(case: Case) -> Task | None:
 
 
 def common_space(tasks: Sequence[Task]) -> dict[str, list[Any]]:
-    """The candidates that all tasks have; of knobs for threads, the first one."""
+    """The candidates that all tasks have; for knobs of threads only the first one."""
     spaces = [task.space() for task in tasks]
     common = {
         name: [each for each in candidates if all(each in other.get(name, ()) for other in spaces)]
         for name, candidates in spaces[0].items()
     }
-    # The first value must be that of all, or it stands for nothing.
+    # The first value must be the same for all tasks, or it is no common default.
     same = {name for name in common if len({str(space.get(name, [None])[0]) for space in spaces}) == 1}
     return {
         name: candidates[: 1 if name in FOR_THREADS else None]
@@ -162,7 +162,7 @@ def judge(
     workers: LocalWorkers,
     least: float = 0.0,
 ) -> float:
-    """How many times as fast values make some tasks, by the geometric mean; 0 if one fails, or falls far behind."""
+    """The speed-up of some tasks by values, as geometric mean; 0 if one fails, or is much slower."""
     logs: list[float] = []
     for task in tasks:
         (found,) = workers.measure(task, sizes, [values], task.scheduled({}))
@@ -175,7 +175,7 @@ def judge(
 
 
 def is_equal(task: Task, values: dict[str, Any], sizes: Sizes) -> bool:
-    """Whether results are those of the first values, bit by bit."""
+    """True if results are bit-identical to those of the default values."""
     rng, results = np.random.default_rng(0), []
     inputs = [rng.standard_normal(a.shape).astype(a.dtype) for a in task.arguments(sizes) if not a.is_output]
     for text in (task.scheduled({}), task.scheduled(values)):
@@ -187,7 +187,7 @@ def is_equal(task: Task, values: dict[str, Any], sizes: Sizes) -> bool:
 
 
 def class_of_host(entries: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The class of the CPU at hand with some entries, as the file has it."""
+    """The class of this CPU with some entries, in the file's form."""
     host = Target.host()
     widest = {64: ["avx512f"], 32: ["avx2", "fma"]}.get(host.vector_bytes, [])
     needs = [name for name in widest if host.has(name)] or (["asimd"] if host.has("asimd") else [])
@@ -212,7 +212,7 @@ def class_of_host(entries: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def entry_of(item: Found) -> dict[str, Any]:
-    """What was found, as the file has it."""
+    """A found entry in the file's form."""
     return {
         **call_of(item.template),
         "values": item.values,
@@ -222,13 +222,13 @@ def entry_of(item: Found) -> dict[str, Any]:
 
 
 def call_of(template: shipped.Template) -> dict[str, Any]:
-    """What an entry is for, as the file has it."""
+    """The call of an entry in the file's form."""
     facts = {name: list(value) for name, value in template.facts.items()}
     return {"template": template.name, "dtype": template.dtype, "facts": facts}
 
 
 def write(measured: Sequence[Found]) -> None:
-    """Put what was found for the CPU at hand in the place of what the file has of these calls, for its class."""
+    """Replace the file's entries of these calls for the class of this CPU by the found ones."""
     given = json.loads(shipped.FILE.read_text(encoding="utf-8"))
     name, calls = class_of_host([])["name"], [call_of(item.template) for item in measured]
     known = [entry for each in given["classes"] if each["name"] == name for entry in each["entries"]]

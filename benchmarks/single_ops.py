@@ -1,4 +1,4 @@
-"""Single ops of symbolic sizes beside torch, in turns: pooling, resizing, gathering, scattering, sorting, padding.
+"""Single ops of symbolic sizes against torch: pooling, resizing, gathering, scattering, sorting, padding.
 
 ``python -m benchmarks.single_ops [--threads N] [NAME...]`` measures those whose names contain one of the words.
 """
@@ -34,7 +34,7 @@ Shape = tuple[int | str, ...]
 
 @dataclass(frozen=True)
 class Index:
-    """A parameter of indices: its shape, and the name of the size below which they are."""
+    """A parameter of indices: its shape, and the name of their exclusive upper bound."""
 
     shape: Shape
     below: str
@@ -42,15 +42,15 @@ class Index:
 
 @dataclass(frozen=True)
 class Case:
-    """An op: its parameters (floats or indices) of symbolic sizes, sizes, and how to say it here and in torch."""
+    """An op: its parameters (floats or indices) of symbolic sizes, sizes, and its code here and in torch."""
 
     name: str
     parameters: tuple[Shape | Index, ...]
     sizes: tuple[Sizes, ...]
     ours: Callable[..., Any]
-    """Of the module of ops, and the parameters."""
+    """A function of the module of ops, and the parameters."""
     torch: Callable[..., Any]
-    """Of torch's functions of neural networks, and the tensors."""
+    """A function of `torch.nn.functional`, and the tensors."""
 
 
 ROWS: tuple[Sizes, ...] = ((16, 64), (256, 1000), (2000, 2048))
@@ -293,7 +293,7 @@ CASES = (*POOLING, *RESIZING, *GATHERING, *SCATTERING, *SORTING, *MOVING)
 def rows(
     words: Sequence[str] = (), seconds: float = SECONDS, threads: int = environment.COUNT
 ) -> Iterator[Row]:
-    """torch's time over ours of each op and size; the note has ours, and the quartiles of the ratio."""
+    """torch's time over ours for each op and size; the note has our time, and the quartiles of the ratio."""
     import torch
 
     before = torch.get_num_threads()
@@ -349,7 +349,7 @@ def _build(case: Case, threads: int) -> Callable[..., Any]:
 
 
 def _inputs(case: Case, size: Sizes) -> list[Array]:
-    """Indices of a matrix along an axis are a permutation in each line, so that no two updates meet."""
+    """Inputs; indices of a matrix along an axis are a permutation in each row, so that no two updates collide."""
     shapes = [p.shape if isinstance(p, Index) else p for p in case.parameters]
     names = dict.fromkeys(str(d).removeprefix("4*") for shape in shapes for d in shape if isinstance(d, str))
     values = dict(zip(names, size, strict=True))

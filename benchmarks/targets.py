@@ -1,4 +1,4 @@
-"""What is aimed at, and whether the measured cells reach it."""
+"""The targets, and the measured cells that reach or miss them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LARGE_MATRIX = 512
 
 @dataclass(frozen=True)
 class Row:
-    """A target: what is measured, the value, and the least value that reaches it (None: not measured here)."""
+    """A target: its name, the value, and the minimum value that reaches it (None: not measured here)."""
 
     subject: str
     measure: str
@@ -66,7 +66,7 @@ def of_cells(cells: Sequence[Cell], ours: str) -> Iterator[Row]:
 
 
 def _of_the_machine(cell: Cell, subject: str, ours: str) -> Iterator[Row]:
-    """Shares of what the machine can do."""
+    """Shares of the machine's peak and bandwidth."""
     timing = cell.timings.get(ours)
     if isinstance(cell.workload, MatMul) and min(cell.size) >= LARGE_MATRIX:
         flops = cell.workload.flops(cell.size)
@@ -108,7 +108,7 @@ def table(rows: Sequence[Row]) -> Table:
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """How many targets are missed."""
+    """The number of missed targets."""
     measured = [row for row in rows if row.passed is not None]
     missed = [row for row in measured if not row.passed]
     return f"{len(missed)} of {len(measured)} targets missed"

@@ -1,4 +1,4 @@
-"""Third-party libraries as parts of programs, beside our own kernels: where the library is installed."""
+"""Third-party libraries as parts of programs, against our own kernels, if the library is installed."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from benchmarks.targets import Row
 
 SIZES = ((64, 64, 64), (256, 256, 256), (511, 513, 509), (512, 512, 512))
 LEAST = 0.85
-"""What our kernel reaches of the library's speed, at least."""
+"""The minimum of our kernel's speed over the library's."""
 
 CALL = 1e-6
-"""Seconds of a call of a product of 4 x 4, at most: the wrapper is native."""
+"""Maximum seconds of a call of a 4 x 4 product: the wrapper is native."""
 SECONDS = 1.0
 
 
 def rows() -> Iterator[Row]:
-    """Products of matrices by OpenBLAS, and by our kernel, on one thread."""
+    """Matrix products by OpenBLAS, and by our kernel, on one thread."""
     if importlib.util.find_spec("scipy_openblas64") is None:
         return
     for size in SIZES:

@@ -1,4 +1,4 @@
-"""Operators of `topi` as they are, without a schedule, beside torch and NumPy, on one thread each, in turns."""
+"""Operators of `topi` without a schedule, against torch and NumPy, on one thread each."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SECONDS, LEAST, ERROR = 0.5, 1.0, 1e-3
 
 @dataclass(frozen=True)
 class Case:
-    """An operator: of tensors, of torch's tensors, and of arrays where NumPy has it; its arguments; their shapes."""
+    """An operator on tensors, on torch's tensors, and on arrays if NumPy has it; its arguments; their shapes."""
 
     name: str
     shapes: tuple[tuple[str, ...], ...]
@@ -31,7 +31,7 @@ class Case:
 
 
 def cases() -> list[Case]:
-    """Rows of a thousand numbers, and images."""
+    """Rows of a thousand elements, and images."""
     import torch
     from relax_mlir import topi
 
@@ -144,7 +144,7 @@ def cases() -> list[Case]:
 
 
 def rows(seconds: float = SECONDS) -> Iterator[Row]:
-    """torch's time over ours of each operator; the note has ours, its quartiles, and NumPy's over ours."""
+    """torch's time over ours for each operator; the note has our time, its quartiles, and NumPy's over ours."""
     import torch
 
     threads = torch.get_num_threads()
@@ -170,7 +170,7 @@ def _row(case: Case, seconds: float) -> Row:
 
 
 def _contestants(case: Case) -> tuple[dict[str, Bound], dict[str, float]]:
-    """The calls, and how far their results are off torch's.
+    """The calls, and the errors of their results against torch's.
 
     Raises:
         WrongResult: a result differs.

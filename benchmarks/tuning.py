@@ -1,4 +1,4 @@
-"""Tuning: what a template with knobs gains on dynamic workloads, at sizes that tuning has not seen.
+"""Tuning: the gain of a template with knobs on dynamic workloads, at sizes that tuning has not seen.
 
 ``python -m benchmarks.tuning`` tunes each workload for five minutes, ``--seconds 60`` for one, as `make bench` does.
 """
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from relax_mlir.tuning import LocalWorkers, Task
 
 SECONDS, SHORT = 300.0, 60.0
-"""The budget of a workload; that in `make bench`."""
+"""The budget of a workload; the budget in `make bench`."""
 LEAST = 1.5
-"""How many times as fast as without a schedule the tuned one is to be, over hidden sizes."""
+"""The required speed-up of the tuned schedule over none, at hidden sizes."""
 SEEN, HIDDEN = 6, 8
-"""Sizes that tuning judges by, and others that it does not see."""
+"""Sizes that tuning measures, and hidden ones."""
 SEED, HIDDEN_SEED = 1, 1000
 
 IMAGES = {"n": (1, 8), "h": (7, 64), "w": (7, 64)}
@@ -37,11 +37,11 @@ PRODUCTS = {"n": (96, 512), "k": (96, 512), "m": (96, 512)}
 
 
 def rows(budget: float = SHORT, search: str = "model", trials: int | None = None) -> Iterator[Row]:
-    """The ratios of all workloads, and whether the tuner says that the kernel of `matmul` is not to be beaten.
+    """The ratios of all workloads; for `matmul`, the tuner must report that its kernel is not beaten.
 
     Args:
-        budget: seconds for each; trials: candidates of each, at most.
-        search: how candidates are chosen.
+        budget: seconds for each; trials: maximum number of candidates of each.
+        search: the search algorithm.
     """
     from relax_mlir.tuning import LocalWorkers, tune
 
@@ -59,7 +59,7 @@ def rows(budget: float = SHORT, search: str = "model", trials: int | None = None
 
 
 def tasks() -> list[Task]:
-    """Dynamic workloads whose default loops are slow: convolutions by groups, a pooling, an odd contraction."""
+    """Dynamic workloads whose default loops are slow: grouped convolutions, a pooling, an odd contraction."""
     from relax_mlir import te, topi
 
     n, d, h, w = (te.var(name) for name in ("n", "d", "h", "w"))
@@ -82,7 +82,7 @@ def tasks() -> list[Task]:
 
 
 def matrix_product() -> tuple[Task, str]:
-    """A product of matrices as a task, and the module of `matmul`, which has a kernel of its own."""
+    """A matrix product as a task, and the module of `matmul`, which uses the kernel."""
     import relax_mlir as rx
     from relax_mlir import op as R
     from relax_mlir import te, topi

@@ -1,4 +1,4 @@
-"""Targets of the virtual machine: an instruction, an empty call from Python, both modes beside each other."""
+"""Targets of the virtual machine: an instruction, an empty call from Python, native code over bytecode."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from benchmarks.workloads import Workload
 
 INSTRUCTION, EMPTY_CALL = 20e-9, 250e-9
 SMALL, LARGE, LARGE_FROM = 1 / 1.10, 1 / 1.02, 128
-"""Time of native code over that of bytecode, at least, below `LARGE_FROM` rows and from there on."""
+"""Minimum of the time of native code over that of bytecode, below `LARGE_FROM` rows and from there on."""
 
 UNROLLED, ITERATIONS = 64, 100
 ROUNDS, CALLS, SECONDS = 15, 2000, 0.5
@@ -58,7 +58,7 @@ def call_rows() -> Iterator[Row]:
 
 
 def mode_rows(workload: Workload) -> Iterator[Row]:
-    """Native code and bytecode of a workload, in turns, at each of its sizes."""
+    """Native code and bytecode of a workload, measured alternately, at each of its sizes."""
     import relax_mlir as rx
     import tvm_ffi
 

@@ -1,7 +1,7 @@
-"""Layers of networks for images beside torch, ONNX Runtime and OpenVINO, on one thread each, in turns.
+"""Layers of image networks against torch, ONNX Runtime and OpenVINO, on one thread each.
 
-Convolutions have constant weights, a bias and an activation. Sizes of the data are symbols for us, and for the others
-that have such.
+Convolutions have constant weights, a bias and an activation. Sizes of the data are symbols here, and in the other
+systems that support them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ BATCHES = (1, 8)
 
 @dataclass(frozen=True)
 class Case:
-    """A layer: "conv", "max" or "avg", its data, its kernels or its window, and steps, padding and groups."""
+    """A layer: "conv", "max" or "avg", its data, its kernels or its window, and strides, padding and groups."""
 
     name: str
     kind: str
@@ -69,7 +69,7 @@ LAYERS = (
     Case("MobileNet dw 960@7", "conv", (1, 960, 7, 7), (960, 1, 3, 3), 1, 1, 960),
     Case("max 3x3/2 64@112", "max", (1, 64, 112, 112), (3, 3), 2, 1),
 )
-"""Of ResNet-50 and MobileNetV2; each for every batch of `BATCHES`."""
+"""Layers of ResNet-50 and MobileNetV2; each for every batch of `BATCHES`."""
 OTHERS = (
     Case("grouped 4 of 128@28", "conv", (1, 128, 28, 28), (128, 4, 3, 3), 1, 1, 32),
     Case("grouped 32 of 256@14", "conv", (1, 256, 14, 14), (256, 32, 3, 3), 1, 1, 8),
@@ -80,7 +80,7 @@ OTHERS = (
 
 
 def cases() -> Iterator[Case]:
-    """All that is measured."""
+    """All measured cases."""
     for batch in BATCHES:
         for case in LAYERS:
             yield replace(case, name=f"{case.name} x{batch}", data=(batch, *case.data[1:]))
@@ -88,7 +88,7 @@ def cases() -> Iterator[Case]:
 
 
 def rows(seconds: float = SECONDS, chosen: Sequence[Case] | None = None) -> Iterator[Row]:
-    """The time of the best other one over ours of each layer; the note has ours, and which one that is."""
+    """The time of the fastest other system over ours for each layer; the note has our time, and that system."""
     import torch
 
     threads = torch.get_num_threads()

@@ -1,4 +1,4 @@
-"""What is measured: one class per workload, written once in terms of `Ops`."""
+"""The workloads: one class each, written once in terms of `Ops`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Parameter:
 
 
 def normal(*shape: int, seed: int, scale: float = 1.0) -> Array:
-    """float32 normal numbers, the same in every run."""
+    """Normally distributed float32 values, the same in every run."""
     numbers: Array = np.random.default_rng([seed, *shape]).standard_normal(shape, dtype=np.float32)
     numbers *= np.float32(scale)
     return numbers
@@ -36,7 +36,7 @@ class Workload(ABC):
     title: ClassVar[str]
     parameters: ClassVar[tuple[Parameter, ...]]
     sizes: ClassVar[tuple[tuple[int, ...], ...]]
-    """Values of the symbols, in the order in which the parameters mention them first."""
+    """Values of the symbols, in the order of their first use in the parameters."""
 
     def symbols(self) -> list[str]:
         named = [d for p in self.parameters for d in p.shape if isinstance(d, str)]
@@ -57,16 +57,16 @@ class Workload(ABC):
         return [normal(*map(int, shape), seed=index) for index, shape in enumerate(shapes)]
 
     def flops(self, size: tuple[int, ...]) -> float | None:
-        """Floating-point operations of one call, where that is a usual unit."""
+        """Floating-point operations of one call, if that is a usual unit."""
         return None
 
     @abstractmethod
     def compute(self, ops: Ops, *inputs: Value) -> Value:
-        """The result, of float32."""
+        """The result, in float32."""
 
 
 def linear_constants(sizes: Mapping[str, tuple[int, int]], seed: int) -> dict[str, Array]:
-    """Weights ``[out, in]`` scaled to keep the size of activations, and biases, for ``name: (in, out)``."""
+    """Weights ``[out, in]``, scaled to preserve the magnitude of activations, and biases, for ``name: (in, out)``."""
     found = {}
     for index, (name, (width, out)) in enumerate(sizes.items()):
         found[f"{name}.weight"] = normal(out, width, seed=seed + index, scale=width**-0.5)
@@ -176,7 +176,7 @@ class NormGelu(Workload):
 def transformer_layer(
     ops: Ops, x: Value, bias: Value | None, names: Mapping[str, str], heads: Heads, eps: float
 ) -> Value:
-    """A layer of an encoder with layer norm after each residual sum."""
+    """An encoder layer with layer norm after each residual sum."""
     query, key, value = (ops.linear(x, names[part]) for part in ("query", "key", "value"))
     attended = ops.linear(ops.attention(query, key, value, heads, bias), names["out"])
     x = ops.layer_norm(ops.add(attended, x), names["norm1"], eps)

@@ -22,7 +22,7 @@ NOTICE = "<!-- Written by docs/generate.py from the docstrings; edit those. -->"
 
 
 def builders(namespace: types.ModuleType, prefix: str = "R") -> Iterator[tuple[str, Any]]:
-    """Name as users write it, and function, of every builder; ``R.nn`` and its like included."""
+    """The name for users and the function of every builder, including namespaces such as ``R.nn``."""
     for name in sorted(vars(namespace)):
         value = getattr(namespace, name)
         if name.startswith("_"):
@@ -34,7 +34,7 @@ def builders(namespace: types.ModuleType, prefix: str = "R") -> Iterator[tuple[s
 
 
 def definition(item: Any) -> ast.stmt:  # noqa: ANN401
-    """The source of a function or class, which does not depend on Python's version as `inspect.signature` does."""
+    """The source of a function or class; unlike `inspect.signature` it does not depend on Python's version."""
     item = inspect.unwrap(item)
     (found,) = [
         node for name, node in definitions(inspect.getsourcefile(item) or "") if _is_of(node, name, item)
@@ -76,7 +76,7 @@ def _is_of(node: ast.FunctionDef | ast.ClassDef, name: str, item: Any) -> bool: 
 
 
 def signature(function: Any) -> str:  # noqa: ANN401
-    """Name, parameters and result as the source has them."""
+    """The name, parameters and result in the source."""
     found = definition(function)
     assert isinstance(found, ast.FunctionDef)
     return function_signature(found)
@@ -148,7 +148,7 @@ STRUCT_INFOS = ("Tensor", "Shape", "Prim", "Tuple", "Callable", "Object")
 
 
 def language_page() -> str:
-    """Types, invariants, and every op of the dialect as the IR has it."""
+    """The page of types, invariants, and every op of the dialect in the IR."""
     from relax_mlir.analysis import well_formed
     from relax_mlir.dialects import dialect, types
 
@@ -220,7 +220,7 @@ def passes_page() -> str:
 
 
 def levels() -> Iterator[str]:
-    """What each optimisation level runs in `build`, from the passes of the lowering."""
+    """The passes of the lowering that each optimisation level runs in `build`."""
     from relax_mlir.lowering.levels import MEANINGS, level_table
 
     yield "## Levels"
@@ -242,7 +242,7 @@ def levels() -> Iterator[str]:
 
 
 def public_names(module: types.ModuleType) -> list[str]:
-    """What ``__all__`` lists, or the functions and classes that the module defines."""
+    """The names in ``__all__``, or the functions and classes that the module defines."""
     if hasattr(module, "__all__"):
         return [name for name in module.__all__ if not name.startswith("_")]
     own = (
@@ -262,7 +262,7 @@ def api_entry(name: str, value: Any) -> str:  # noqa: ANN401
 
 
 def alias_source(name: str) -> str:
-    """The assignment that makes the type alias `name`, which no object remembers."""
+    """The assignment in the source that defines the type alias `name`, since no object records it."""
     for path in [str(m.__file__) for n, m in sorted(sys.modules.items()) if n.startswith("relax_mlir.")]:
         if not re.search(rf"^{name}\b", text_of(path), re.MULTILINE):
             continue
@@ -278,7 +278,7 @@ def alias_source(name: str) -> str:
 
 
 def class_entry(name: str, cls: type) -> str:
-    """Constructor, docstring, and the public members that the class itself documents."""
+    """The constructor, docstring, and the public members that the class itself documents."""
     source = definition(cls)
     assert isinstance(source, ast.ClassDef)
     bases = ", ".join(ast.unparse(base) for base in source.bases if not ast.unparse(base).startswith("_"))
@@ -348,7 +348,7 @@ API = (
     "relax_mlir.symbolic",
     "relax_mlir.error",
 )
-"""The public modules; `relax_mlir.op` and the passes have pages of their own."""
+"""The public modules; `relax_mlir.op` and the passes have separate pages."""
 
 
 def api_page() -> str:

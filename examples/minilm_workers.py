@@ -35,7 +35,7 @@ Batch = tuple[Array, Array]
 
 @dataclass(frozen=True)
 class Work:
-    """Batches of sentences of like length; `positions` are those of their sentences."""
+    """Batches of sentences of similar length; `positions` are the indices of their sentences."""
 
     batches: list[Batch]
     positions: list[list[int]]
@@ -60,7 +60,7 @@ class Work:
 
 
 def make_sentences(count: int) -> list[str]:
-    """So many sentences: those of the file, then pairs of them."""
+    """`count` sentences: those of the file, then pairs of them."""
     lines = Path(__file__).with_name("sentences.txt").read_text(encoding="utf-8").splitlines()
     lines = [line.strip() for line in lines if line.strip()]
     pairs = (f"{first} {second}" for first, second in product(lines, repeat=2))
@@ -78,7 +78,7 @@ def export(path: Path) -> Path:
 
 
 def in_this_process(library: Path, batches: Iterable[Batch]) -> Iterator[Array]:
-    """What `map_batches` gives, without workers."""
+    """The results of `map_batches`, without workers."""
     import tvm_ffi
 
     encode = tvm_ffi.load_module(str(library)).main
@@ -88,7 +88,7 @@ def in_this_process(library: Path, batches: Iterable[Batch]) -> Iterator[Array]:
 
 @contextlib.contextmanager
 def processes(workers: int) -> Iterator[object]:
-    """A pool of processes that begin anew: this one has threads, which a fork would lose."""
+    """A pool of spawned processes: this process has threads, which a fork would lose."""
     with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
         yield pool
 
@@ -121,7 +121,7 @@ ENGINES = {"processes": processes, "dask": dask, "ray": ray}
 
 
 def timed(work: Work, repeat: int, run: Callable[[list[Batch]], Iterable[Array]]) -> tuple[Array, float]:
-    """The vectors, and sentences per second: the median of the runs after a first one of a few batches."""
+    """The vectors, and sentences per second: the median of the runs after a warm-up of a few batches."""
     list(run(work.batches[:8]))
     rates = []
     for _ in range(repeat):

@@ -1,4 +1,4 @@
-"""ONNX models that come in Python packages, of which only the data files are read: their code is never imported."""
+"""ONNX models in Python packages. Only data files of the packages are read: their code is never imported."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import importlib.util
 from pathlib import Path
 
 TEXT_DETECTOR = ("rapidocr_onnxruntime", "models/ch_PP-OCRv4_det_infer.onnx")
-"""Where in an image text is; heights and widths are multiples of 32."""
+"""Detects text in an image; heights and widths are multiples of 32."""
 TEXT_READER = ("rapidocr_onnxruntime", "models/ch_PP-OCRv4_rec_infer.onnx")
-"""The characters of a line of text, 48 rows high."""
+"""Recognises the characters of a line of text, 48 rows high."""
 TEXT_TURN = ("rapidocr_onnxruntime", "models/ch_ppocr_mobile_v2.0_cls_infer.onnx")
-"""Whether a line of text is upside down."""
+"""Detects lines of text that are upside down."""
 SPEECH = ("silero_vad", "data/silero_vad.onnx")
-"""How likely a chunk of sound is speech, with a state from chunk to chunk, for 8 and 16 kHz."""
+"""The probability that a chunk of sound is speech, with a state from chunk to chunk, for 8 and 16 kHz."""
 NOTES = ("basic_pitch", "saved_models/icassp_2022/nmp.onnx")
 """The notes of music, in windows of two seconds."""
 
@@ -29,6 +29,6 @@ def package_folder(package: str) -> Path:
 
 
 def model_file(model: tuple[str, str]) -> Path:
-    """The file of a model, given by its package and its place in it."""
+    """The file of a model, given by its package and its path in it."""
     package, place = model
     return package_folder(package) / place

@@ -1,11 +1,10 @@
-"""A handle of a C library as a value of a program: made by a packed function, passed to calls, freed once.
+"""A handle of a C library as a value of a program: created by a packed function, passed to calls, freed once.
 
-Libraries such as cuDNN or cuRAND give handles: pointers to state that only they understand, to be given to each call
-and to be freed at the end. Here the library is the C library, and the state that of its random numbers: ``srand48_r``
-seeds it, ``drand48_r`` draws from it and changes it. A program sees the handle as an object of the FFI
-(``rx.Object()``), which has a count of its users. The library's own function frees it when the last one is gone: the
-frame of the call that made it, whoever got it as a result, a tuple that holds it; also when the program raises an error
-in between.
+Libraries such as cuDNN or cuRAND return handles: pointers to opaque state, which are passed to each call and freed at
+the end. Here the library is the C library, and the state is that of its random number generator: ``srand48_r`` seeds
+it, ``drand48_r`` draws from it and changes it. In a program the handle is an object of the FFI (``rx.Object()``) with a
+reference count. The library's own function frees it with the last reference, which is held by the frame of the call
+that created it, by a caller that received it as a result, or by a tuple; also if the program raises an error.
 
 Run it with ``python examples/opaque_handle.py``.
 """
@@ -28,11 +27,11 @@ LIBC.srand48_r.argtypes = (ctypes.c_long, ctypes.c_void_p)
 LIBC.drand48_r.argtypes = (ctypes.c_void_p, ctypes.POINTER(ctypes.c_double))
 
 STATE_BYTES = 64
-"""Room for a ``struct drand48_data``, which has 24 bytes."""
+"""Bytes for a ``struct drand48_data``, which has 24."""
 
 
 class Generator:
-    """The handle: the address of the library's state, which goes with this object."""
+    """The handle: the address of the library's state, which is freed with this object."""
 
     made, freed = 0, 0
 
@@ -44,7 +43,7 @@ class Generator:
         Generator.made += 1
 
     def draw(self) -> float:
-        """The next number, from 0 up to 1."""
+        """The next value in [0, 1)."""
         number = ctypes.c_double()
         LIBC.drand48_r(self.address, ctypes.byref(number))
         return number.value
@@ -57,12 +56,12 @@ class Generator:
 
 
 def create(seed: int) -> Generator:
-    """A handle; what is given back becomes an object of the FFI, which holds it."""
+    """A handle; the result becomes an object of the FFI, which holds it."""
     return Generator(seed)
 
 
 def fill(generator: Generator, out: Any) -> None:  # noqa: ANN401 - a tensor of the FFI
-    """Fill a tensor with numbers from 0 up to 1."""
+    """Fill a tensor with values in [0, 1)."""
     if not isinstance(generator, Generator):
         raise TypeError(f"'generator' is {generator!r}, expected a handle that rand48.create gives")
     array = np.from_dlpack(out)
@@ -70,13 +69,13 @@ def fill(generator: Generator, out: Any) -> None:  # noqa: ANN401 - a tensor of 
 
 
 def register() -> None:
-    """Make the library's functions known to programs."""
+    """Register the library's functions for programs."""
     tvm_ffi.register_global_func("rand48.create", create, override=True)
     tvm_ffi.register_global_func("rand48.fill", fill, override=True)
 
 
 def program() -> rx.IRModule:
-    """``main(x, seed)``: noise from a handle of its own, twice, on `x`; ``make`` and ``noise``: one of the caller's."""
+    """``main(x, seed)``: noise from a local handle, twice, on `x`; ``make`` and ``noise``: with the caller's handle."""
     bb = rx.BlockBuilder()
     x = rx.Var("x", rx.Tensor(("n", "m"), "float64"))
     seed = rx.Var("seed", rx.Prim("int64"))
@@ -93,14 +92,14 @@ def program() -> rx.IRModule:
 
 
 def _noisy(bb: rx.BlockBuilder, x: rx.Value, handle: rx.Value) -> Any:  # noqa: ANN401 - a value
-    """`x` and numbers from the handle; drawing changes it, so that calls stay in their order."""
+    """`x` plus values from the handle; drawing changes the handle, so calls keep their order."""
     zeros = bb.emit(R.zeros(x.shape, "float64"))
     R.call_packed("rand48.fill", handle, zeros)
     return bb.emit(R.add(x, zeros))
 
 
 def expected(x: NDArray[np.float64], seed: int, times: int) -> NDArray[np.float64]:
-    """The same by the library alone."""
+    """The same computed by the library alone."""
     generator = Generator(seed)
     for _ in range(times):
         x = x + np.reshape([generator.draw() for _ in range(x.size)], x.shape)

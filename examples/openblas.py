@@ -1,10 +1,10 @@
-"""A model whose matrix products are done by a third-party library, with the rest of the program compiled around them.
+"""A model whose matrix products are computed by a third-party library; the rest of the program is compiled as usual.
 
 The model is a perceptron on batches of any size: three linear layers, GELU between them, softmax at the end. OpenBLAS
-comes from the package index (``pip install relax-mlir[openblas]``). `use_openblas` makes calls of the library of the
-products; biases, GELU and softmax become loops and kernels of ours, as in any program. The example checks the results
-against NumPy, and times the model with our own kernels, with the library for all products, and with the library for
-those that a function chooses.
+comes from the package index (``pip install relax-mlir[openblas]``). `use_openblas` replaces the products by calls of
+the library; biases, GELU and softmax become loops and kernels, as in any program. The example checks the results
+against NumPy, and times the model with the built-in kernels, with the library for all products, and with the library
+for products that a function selects.
 
 Run it with ``python examples/openblas.py``.
 """
@@ -75,12 +75,12 @@ def reference(x: Array, layers: Sequence[tuple[Array, Array]]) -> Any:  # noqa: 
 
 
 def is_wide(product: openblas.Product) -> bool:
-    """Products with 1,024 columns or more: what a program knows of its sizes may decide."""
+    """True for products with 1,024 columns or more: the choice may use static sizes."""
     return isinstance(product.n, int) and product.n >= 1024
 
 
 def variants(layers: Sequence[tuple[Array, Array]]) -> dict[str, rx.IRModule]:
-    """The model three times."""
+    """The three variants of the model."""
     return {
         "our kernels": model(layers),
         "OpenBLAS": openblas.use_openblas(model(layers)),
@@ -89,7 +89,7 @@ def variants(layers: Sequence[tuple[Array, Array]]) -> dict[str, rx.IRModule]:
 
 
 def in_turns(calls: Mapping[str, Callable[[], object]]) -> dict[str, float]:
-    """Seconds of each call, the median of rounds in which they take turns."""
+    """Seconds of each call: the median of rounds that measure them alternately."""
     samples: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(ROUNDS):
         for name, call in calls.items():

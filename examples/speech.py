@@ -1,9 +1,9 @@
-"""Where a recording has speech: silero-vad's ONNX model as it comes in its package, beside ONNX Runtime.
+"""Find speech in a recording with silero-vad's unchanged ONNX model, and compare with ONNX Runtime.
 
     python -m examples.speech recording.wav
 
-The recording has one channel of 16 bits at 8 or 16 kHz. An archive of silero-vad's sources will do, too: there is a
-minute of speech among its tests. ``make demo`` downloads it. One program serves both rates and all batches.
+The recording has one channel of 16 bits at 8 or 16 kHz. It may also be an archive of silero-vad's sources, whose tests
+contain a minute of speech. ``make demo`` downloads it. One program serves both rates and all batches.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ Array = NDArray[Any]
 RECORDING = "tests/data/test.wav"
 """The recording in an archive of silero-vad's sources."""
 CHUNK, CONTEXT = 512, 64
-"""Samples of a chunk at 16 kHz, and of the chunk before it that the model is given again; half of both at 8 kHz."""
+"""Samples of a chunk at 16 kHz, and of the context from the chunk before it; half of both at 8 kHz."""
 THRESHOLD, LOWER = 0.5, 0.35
-"""Speech begins where it is at least as likely as the first, and ends where it is less likely than the second."""
+"""Speech begins at a probability of at least the first value, and ends below the second."""
 MIN_SPEECH, MIN_SILENCE = 0.25, 0.1
-"""Seconds; shorter speech is none, and speech goes on over shorter silences."""
+"""Seconds; shorter speech is ignored, and speech continues over shorter silences."""
 
 
 def read_sound(path: Path) -> tuple[Array, int]:
-    """Samples from -1 to 1, and how many of them are a second; raises ``ValueError`` for other forms of sound."""
+    """Samples from -1 to 1, and the sample rate; raises ``ValueError`` for unsupported formats."""
     data = path.read_bytes()
     if path.name.endswith(".tar.gz"):
         with tarfile.open(path) as archive:
@@ -56,7 +56,7 @@ def read_sound(path: Path) -> tuple[Array, int]:
 
 
 def chunks(sound: Array, rate: int) -> Iterator[Array]:
-    """Chunks as the model takes them, [1, context + samples], the last filled up with silence."""
+    """Input chunks of the model, [1, context + samples], the last one padded with silence."""
     scale = 16000 // rate
     size, before = CHUNK // scale, CONTEXT // scale
     count = -(-len(sound) // size)
@@ -67,7 +67,7 @@ def chunks(sound: Array, rate: int) -> Iterator[Array]:
 
 
 def likelihoods(session: Any, sound: Array, rate: int) -> tuple[Array, float]:  # noqa: ANN401 - ours, or onnxruntime's
-    """How likely each chunk is speech, and the median of the seconds that a chunk takes."""
+    """The speech probability of each chunk, and the median seconds per chunk."""
     state = np.zeros((2, 1, 128), np.float32)
     found, seconds = [], []
     for chunk in chunks(sound, rate):
@@ -79,7 +79,7 @@ def likelihoods(session: Any, sound: Array, rate: int) -> tuple[Array, float]:  
 
 
 def segments(likely: Array, step: float) -> list[tuple[float, float]]:
-    """Begin and end of each speech, in seconds, of likelihoods that are `step` seconds apart."""
+    """Begin and end of each speech segment in seconds, from probabilities at intervals of `step` seconds."""
     found: list[tuple[float, float]] = []
     begin: float | None = None
     silent: float | None = None

@@ -1,4 +1,4 @@
-"""The contestants. A new one is a subclass of `Peer` in a module of its own, and an entry of `PEERS`."""
+"""The peers. A new one is a subclass of `Peer` in a separate module, and an entry of `PEERS`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a contestant is."""
+"""The interface of a peer."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from benchmarks.workloads import Workload
 
 @dataclass(frozen=True)
 class Bound:
-    """A workload with its inputs in place: ``call`` is what is timed, ``to_numpy`` reads its result."""
+    """A workload with bound inputs: ``call`` is timed, ``to_numpy`` reads its result."""
 
     call: Callable[[], Any]
     to_numpy: Callable[[Any], Array]
 
 
 Prepared = Callable[[Sequence[Array]], Bound]
-"""A workload made ready once for all sizes; it binds the inputs of one size, converted beforehand."""
+"""A workload prepared once for all sizes; it binds the inputs of one size, converted beforehand."""
 
 
 class Peer(ABC):
-    """A way to compute a workload."""
+    """A system that computes workloads."""
 
     name: ClassVar[str]
     distribution: ClassVar[str]
@@ -39,4 +39,4 @@ class Peer(ABC):
 
     @abstractmethod
     def prepare(self, workload: Workload) -> Prepared:
-        """Convert the constants, build and compile: everything that does not depend on the size."""
+        """Convert the constants, build and compile: all work that does not depend on the size."""

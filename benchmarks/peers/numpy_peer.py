@@ -1,4 +1,4 @@
-"""NumPy, with SciPy for erf; in float64 also the reference of all others."""
+"""NumPy, with SciPy for erf; in float64 also the reference for all other peers."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ OPSET, IR_VERSION = 20, 10
 
 
 class OnnxOps(Ops):
-    """Appends ONNX nodes; a value is the name of a node's output."""
+    """Append ONNX nodes; a value is the name of a node's output."""
 
     def __init__(self, constants: Mapping[str, Array]) -> None:
         from onnx import helper, numpy_helper

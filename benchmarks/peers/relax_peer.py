@@ -15,7 +15,7 @@ from benchmarks.workloads import Workload
 
 
 class RelaxOps(Ops):
-    """Emits Relax bindings into the function that ``bb`` is building."""
+    """Emit Relax bindings into the function that ``bb`` is building."""
 
     def __init__(self, bb: Any, constants: Mapping[str, Array]) -> None:  # noqa: ANN401
         self.bb = bb
