@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import onnx
-from google.protobuf.message import DecodeError  # type: ignore[import-untyped]  # it has no types
+from google.protobuf.descriptor import FieldDescriptor  # type: ignore[import-untyped]  # it has no types
+from google.protobuf.message import DecodeError, Message  # type: ignore[import-untyped]  # it has no types
 from onnx import ModelProto
 
 from relax_mlir import files
@@ -30,8 +32,11 @@ def load_model(model: ModelLike) -> tuple[ModelProto, Path | None]:
     if not proto.HasField("graph") or not proto.graph.output:
         raise ParseError(f"{name} is no ONNX model: it has no graph with outputs")
     check_opsets(proto, name)
+    outline = _outline(proto)
+    for field, data in _undecoded(outline):
+        raise ParseError(f"{name} is no ONNX model: {field} is {data[:60]!r}, which is not UTF-8")
     try:
-        onnx.checker.check_model(_outline(proto))
+        onnx.checker.check_model(outline)
     except (onnx.checker.ValidationError, ValueError, RuntimeError) as error:
         raise ParseError(f"{name} is not as ONNX defines models: {_first(error)}") from error
     return proto, folder
@@ -104,6 +109,18 @@ def _outline(proto: ModelProto) -> ModelProto:
     for tensor in proto.graph.initializer:
         graph.initializer.add(name=tensor.name, data_type=tensor.data_type, dims=[0])
     return light
+
+
+def _undecoded(message: Any) -> Iterator[tuple[str, bytes]]:  # noqa: ANN401 - a message without types
+    """Yield the strings that are not UTF-8, which protobuf returns as bytes, with the names of their fields."""
+    for field, value in message.ListFields():
+        if field.type not in (FieldDescriptor.TYPE_STRING, FieldDescriptor.TYPE_MESSAGE):
+            continue
+        for item in (value,) if isinstance(value, str | bytes | Message) else value:
+            if isinstance(item, bytes):
+                yield field.full_name, item
+            elif isinstance(item, Message):
+                yield from _undecoded(item)
 
 
 def _first(error: Exception) -> str:

@@ -64,6 +64,16 @@ def test_kinds_of_errors(case: str) -> None:
         assert isinstance(caught.value, kind)
 
 
+@pytest.mark.parametrize("name", [b"sizeN", b"nodeN", b"inputN"])
+def test_strings_are_utf8(name: bytes) -> None:
+    """protobuf returns such strings as bytes."""
+    data = model(
+        "g (float[sizeN] x) => (float[sizeN] y) { [nodeN] inputN = Relu(x) y = Neg(inputN) }"
+    ).SerializeToString()
+    with pytest.raises(ParseError, match=r"is no ONNX model: onnx\.\w+.* which is not UTF-8"):
+        from_onnx(data.replace(name, name[:-1] + b"\xff"))
+
+
 def test_files(tmp_path: Path) -> None:
     whole = model("g (float[n] x) => (float[n] y) { y = Relu(x) }").SerializeToString()
     (tmp_path / "cut.onnx").write_bytes(whole[: len(whole) // 2])
