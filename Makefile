@@ -17,7 +17,7 @@ MODELS := rapidocr-onnxruntime==1.4.4 $(SPEECH) basic-pitch==0.4.0
 .DEFAULT_GOAL := help
 # Tests start many processes, which would compile all sources anew where bytecode may not be kept.
 unexport PYTHONDONTWRITEBYTECODE
-.PHONY: help demo test slow test-pythons pytest lit lint format math-check fuzz mutants conformance soak bench docs stubs clean
+.PHONY: help demo test slow test-pythons pytest lit lint format figures math-check fuzz mutants conformance soak bench docs stubs clean
 
 help:
 	@echo "make demo    embed sentences of 3 to 256 tokens by an encoder that is compiled once; find speech by an ONNX model"
@@ -31,6 +31,7 @@ help:
 	@echo "make conformance  ONNX's own tests of backends: passed, refused with a reason, failed"
 	@echo "make soak    random programs against NumPy, and after passes, SEEDS=first:end; all tests with their sweeps in full"
 	@echo "make bench   our speed beside NumPy, torch, ONNX Runtime and OpenVINO"
+	@echo "make figures  how large, how tangled and how plain the project is"
 	@echo "make format  let ruff rewrite the sources"
 	@echo "make docs    write the references anew from the docstrings"
 	@echo "make clean   remove the virtual environment and all build products"
@@ -90,6 +91,9 @@ lint: $(STAMPS)/dev
 format: $(STAMPS)/dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+figures: $(STAMPS)/test
+	$(BIN)/python test/python/support/figures.py
 
 bench: $(STAMPS)/bench $(STAMPS)/weights $(STAMPS)/models
 	$(BIN)/python -m benchmarks

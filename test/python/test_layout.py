@@ -6,6 +6,8 @@ import ast
 import re
 from pathlib import Path
 
+import figures
+import prose
 import pytest
 from relax_mlir.dialects.base import op_classes
 from relax_mlir.dialects.dialect import import_families
@@ -115,3 +117,27 @@ def test_ignored_types_have_a_reason() -> None:
         for line in path.read_text(encoding="utf-8").splitlines():
             _, mark, rest = line.partition("  # type: ignore[")
             assert not mark or "]  # " in rest, f"{path.relative_to(ROOT)}: {line.strip()}"
+
+
+def test_prose_is_plain() -> None:
+    """At most one finding per 1,000 words; `prose.py` lists the words and the usual terms."""
+    paths = figures.written()
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: {words}: {usual}"
+        for path in paths
+        for line, words, usual in prose.findings(path)
+    ]
+    assert len(found) <= sum(map(prose.words, paths)) / 1000, "\n".join(found)
+
+
+def test_findings_are_found(tmp_path: Path) -> None:
+    source = tmp_path / "sample.py"
+    source.write_text(
+        '"""Whether it is told."""\n\n\ndef f() -> None:\n    """Return `behind`."""  # it lies behind\n'
+    )
+    assert [words for _, words, _ in prose.findings(source)] == ["Whether", "is told", "behind"]
+
+
+def test_circles_are_found() -> None:
+    edges = {"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a", "e"}, "e": {"d"}, "f": set[str]()}
+    assert figures.circles(edges) == [["a", "b", "c"], ["d", "e"]]
