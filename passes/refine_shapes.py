@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from relax_mlir.analysis.type_deduction import deduce_types
@@ -38,17 +39,17 @@ class RefineShapes(ModulePass):
         """Iterate until no function's type changes; each round propagates callee results to callers."""
         make_all_effects_explicit(module)
         functions = relax_functions(module)
+        by_name = {op.name.value: op for op in module.body.operations if isinstance(op, func.FuncOp)}
         for _ in range(len(functions) + 1):
             before = [function.type for function in functions]
             for function in functions:
                 with assuming(read_bounds(function)):
-                    _refine(function, module)
+                    _refine(function, module, by_name)
             if before == [function.type for function in functions]:
                 return
 
 
-def _refine(function: func.FuncOp, module: ir.Module) -> None:
+def _refine(function: func.FuncOp, module: ir.Module, functions: Mapping[str, func.FuncOp]) -> None:
     deduce_types(function, module)
-    functions = {op.name.value: op for op in module.body.operations if isinstance(op, func.FuncOp)}
     while any(hoist_match(match, functions) for match in ops_of(function.operation, "relax.match_shape")):
         deduce_types(function, module)
