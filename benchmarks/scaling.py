@@ -348,7 +348,7 @@ def plot(growths: Sequence[Growth], path: Path) -> None:
         ax.plot(ends, (base, base * ends[1] / ends[0]), "k--", linewidth=1, label="slope 1")
         ax.set(xscale="log", yscale="log", title=form)
         ax.grid(visible=True, which="major", linewidth=0.4)
-        ax.legend(fontsize=7, loc="upper left")
+        ax.legend(fontsize=6.5, loc="lower right")
     for ax in axes[-1]:
         ax.set_xlabel("bindings")
     for ax in axes[:, 0]:
