@@ -77,8 +77,11 @@ class ExactArithmetic:
             limit = index_constant(MAX // b.low)
             self.overflows.append(arith.cmpi(arith.CmpIPredicate.sgt, a.value, limit))
         else:
-            product, upper = arith.MulSIExtendedOp(a.value, b.value).results
-            sign = arith.shrsi(product, index_constant(63))
+            # Not on `index`: there upstream's canonicalisation of a product with 1 makes an invalid arith.extsi.
+            wide = ir.IntegerType.get_signless(64)
+            factors = [arith.index_cast(wide, x.value) for x in (a, b)]
+            product, upper = arith.MulSIExtendedOp(*factors).results
+            sign = arith.shrsi(product, arith.constant(wide, 63))
             self.overflows.append(arith.cmpi(arith.CmpIPredicate.ne, upper, sign))
         return _clamped(result, low, high)
 

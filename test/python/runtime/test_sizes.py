@@ -291,5 +291,23 @@ func.func @main() -> tensor<3x5x{element}> {{
     np.testing.assert_array_equal(to_numpy(result), wanted, strict=True)
 
 
+@pytest.mark.parametrize("mode", ["native", "bytecode"])
+@pytest.mark.parametrize("size", [1, 3])
+def test_a_matched_size_that_is_static(size: int, mode: str) -> None:
+    """The overflow check of a product of two sizes, one of which MLIR finds to be a constant."""
+    module = parse(f"""
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor(("n", {size}), "float32")) -> R.Tensor(None, "float32"):
+        y: R.Tensor(("n", "m"), "float32") = R.match_shape(x, ("n", "m"))
+        return R.reshape(y, R.shape(["n*m"]))
+""")
+    main = rx.build(module, exec_mode=mode)["main"]
+    for rows in (0, 1, 4):
+        x = np.arange(rows * size, dtype="f4").reshape(rows, size)
+        np.testing.assert_array_equal(to_numpy(main(x)), x.reshape(-1), strict=True)
+
+
 if __name__ == "__main__":
     _run()

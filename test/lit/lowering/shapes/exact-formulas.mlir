@@ -5,7 +5,9 @@
 // CHECK-LABEL: func.func @product(
 // CHECK-SAME: %[[N:[a-z0-9_]+]]: index, %[[M:[a-z0-9_]+]]: index)
 // CHECK: arith.muli %[[M]], %[[N]]
-// CHECK-NEXT: %[[LOW:[a-z0-9_]+]], %[[HIGH:[a-z0-9_]+]] = arith.mulsi_extended %[[M]], %[[N]] : index
+// CHECK-NEXT: %[[M64:[a-z0-9_]+]] = arith.index_cast %[[M]] : index to i64
+// CHECK-NEXT: %[[N64:[a-z0-9_]+]] = arith.index_cast %[[N]] : index to i64
+// CHECK-NEXT: %[[LOW:[a-z0-9_]+]], %[[HIGH:[a-z0-9_]+]] = arith.mulsi_extended %[[M64]], %[[N64]] : i64
 // CHECK: %[[SIGN:[0-9]+]] = arith.shrsi %[[LOW]],
 // CHECK-NEXT: %[[WRONG:[0-9]+]] = arith.cmpi ne, %[[HIGH]], %[[SIGN]]
 // CHECK: %[[FINE:[0-9]+]] = arith.xori %[[WRONG]],
