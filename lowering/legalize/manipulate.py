@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from dataclasses import replace
 
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.attributes import Pattern
@@ -19,6 +20,9 @@ from relax_mlir.mlir import arith, cf, ir, linalg, scf, tensor
 from relax_mlir.scalars.arithmetic import compute_dtype, const, convert
 from relax_mlir.scalars.linalg_builders import generic, identity, projection
 from relax_mlir.symbolic import Dim
+
+JOINED = 64
+"""The maximum number of operands of a prim func that concatenates."""
 
 
 @legalization("relax.permute_dims")
@@ -46,7 +50,16 @@ def legalize_concat(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
 
 
 def concatenated(lz: Legalizer, op: OpCall, axis: int) -> Sequence[Arg]:
-    """Concatenate the operands along `axis`."""
+    """Concatenate the operands along `axis`; more than `JOINED` of them in groups, whose results are concatenated.
+
+    The analysis time of bufferisation is cubic in the operands of a prim func. Groups copy elements once more.
+    """
+    if len(op.operands) > JOINED:
+        groups = [op.operands[start : start + JOINED] for start in range(0, len(op.operands), JOINED)]
+        results = [replace(op, operands=group, results=(_joined(group, axis),)) for group in groups]
+        return concatenated(
+            lz, replace(op, operands=tuple(concatenated(lz, each, axis)[0] for each in results)), axis
+        )
 
     def body(prim: PrimBody) -> Sequence[ir.Value]:
         result, offset = prim.outs[0], prim.index(0)
@@ -61,6 +74,15 @@ def concatenated(lz: Legalizer, op: OpCall, axis: int) -> Sequence[Arg]:
         return [result]
 
     return lz.prim(op.args.op, op.operands, op.results, body, pattern="injective", key=axis)
+
+
+def _joined(operands: Sequence[Arg], axis: int) -> Tensor:
+    """The type of operands joined along `axis`."""
+    total: Dim = 0
+    for operand in operands:
+        total = total + operand.shape[axis]
+    first = operands[0]
+    return Tensor((*first.shape[:axis], total, *first.shape[axis + 1 :]), first.info.dtype)
 
 
 @legalization("relax.split")

@@ -12,6 +12,10 @@ from harness import ALL, INTEGERS, NUMBERS, Suite, numbers
 from relax_mlir import op as R
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.error import RelaxError
+from relax_mlir.ir_queries import ops_of
+from relax_mlir.lowering.legalize import manipulate
+from relax_mlir.runtime import to_numpy
+from relax_mlir.transform import create_pass
 
 
 @pytest.mark.parametrize("dtype", ALL)
@@ -43,6 +47,29 @@ def test_side_by_side(dtype: str) -> None:
     if dtype != "bool":
         suite.add("outer", R.outer, np.multiply.outer, vectors[:2])
     suite.run(test_side_by_side)
+
+
+@pytest.mark.parametrize("mode", ["native", "bytecode"])
+@pytest.mark.parametrize("count", [manipulate.JOINED + 1, 2 * manipulate.JOINED + 2])
+def test_many_tensors_are_joined_in_groups(count: int, mode: str) -> None:
+    """No prim func gets more than `JOINED` of them; one tensor is given twice, some are empty."""
+    sizes: list[int | str] = [0 if i == 3 else "n" if i % 7 == 0 else 2 for i in range(count)]
+    bb, xs = (
+        rx.BlockBuilder(),
+        [rx.Var(f"x{i}", rx.Tensor((2, size), "int8")) for i, size in enumerate(sizes)],
+    )
+    equal = [i for i, size in enumerate(sizes) if size == 2]
+    stacked = [equal[i % len(equal)] for i in range(count)]
+    with bb.function("main", xs):
+        bb.emit_func_output((R.concat([*xs, xs[0]], axis=1), R.stack([xs[i] for i in stacked], axis=1)))
+    module = bb.get()
+    legal = create_pass("legalize-ops")(module)
+    calls = [op for f in legal.mlir.body.operations for op in ops_of(f.operation, "relax.call_tir")]
+    assert max(len(op.operands) for op in calls) <= manipulate.JOINED + 2  # sizes follow the tensors
+    arrays = [np.full((2, 3 if size == "n" else int(size)), i % 100, "i1") for i, size in enumerate(sizes)]
+    results = [to_numpy(result) for result in rx.build(module, exec_mode=mode)["main"](*arrays)]
+    np.testing.assert_array_equal(results[0], np.concatenate([*arrays, arrays[0]], axis=1), strict=True)
+    np.testing.assert_array_equal(results[1], np.stack([arrays[i] for i in stacked], axis=1), strict=True)
 
 
 @pytest.mark.parametrize("dtype", ALL)
