@@ -25,22 +25,14 @@ def spread(node: Node, index: int, block: int, data: int = 0) -> Value:
     rank = node.rank(data)
     if node.rank(index) == 0:
         return value
+    if node.shape(index) == (1,):
+        return R.reshape(value, ())
     axis = node.axis(default=1, index=data)
-    if node.rank(index) == 1:
-        if node.shape(index) == (1,):
-            return R.reshape(value, ())
-        return R.reshape(
-            value, [dim if i == axis else 1 for i, dim in enumerate(_filled(node, index, axis, rank))]
-        )
-    if not block:
+    if block and node.rank(index) == rank:
+        return R.strided_slice(R.repeat(value, block, axis), [axis], [0], [node.shape(data)[axis]])
+    if node.rank(index) != 1:
         raise ShapeError("scales of the rank of the data need block_size")
-    return R.strided_slice(R.repeat(value, block, axis), [axis], [0], [node.shape(data)[axis]])
-
-
-def _filled(node: Node, index: int, axis: int, rank: int) -> list[Dim]:
-    shape: list[Dim] = [1] * rank
-    shape[axis] = node.shape(index)[0]
-    return shape
+    return R.reshape(value, [node.shape(index)[0] if i == axis else 1 for i in range(rank)])
 
 
 def limits(dtype: str) -> tuple[int, int]:
@@ -99,23 +91,40 @@ def _dequantize(node: Node) -> object:
 
 @rule("MatMulInteger")
 def _matmul_integer(node: Node) -> Value:
-    return R.matmul(shifted(node, 0, 2), _columns(node, 1, 3))
-
-
-def _columns(node: Node, index: int, zero_point: int) -> Value:
-    """Return input `index` as int32 minus its zero point, a scalar or one value per column."""
-    wide = R.astype(node.tensor(index), "int32")
-    return R.subtract(wide, R.astype(node.tensor(zero_point), "int32")) if node.has(zero_point) else wide
+    return _with_vectors(node, _product(node, (0, 2), (1, 3)), 0, 1)
 
 
 @rule("QLinearMatMul")
 def _qlinear_matmul(node: Node) -> Value:
-    a = R.subtract(R.astype(node.tensor(0), "int32"), R.astype(node.tensor(2), "int32"))
-    b = R.subtract(R.astype(node.tensor(3), "int32"), R.astype(node.tensor(5), "int32"))
-    product = R.astype(R.matmul(a, b), "float32")
-    scales = [R.astype(node.tensor(i), "float32") for i in (1, 4, 6)]
-    scaled = R.divide(R.multiply(product, R.multiply(scales[0], scales[1])), scales[2])
-    return saturated(R.round(scaled), node.tensor(7), node.dtype(7))
+    product = R.astype(_product(node, (0, 2), (3, 5)), "float32")
+    a_scale, y_scale = (R.astype(_per_row(node, index), "float32") for index in (1, 6))
+    b_scale = R.astype(node.tensor(4), "float32")
+    scaled = R.divide(R.multiply(product, R.multiply(a_scale, b_scale)), y_scale)
+    return _with_vectors(node, saturated(R.round(scaled), _per_row(node, 7), node.dtype(7)), 0, 3)
+
+
+def _product(node: Node, left: tuple[int, int], right: tuple[int, int]) -> Value:
+    """Multiply two inputs, each given with its zero point, as int32 matrices; a vector becomes one row or column."""
+    a, b = (R.astype(node.tensor(index), "int32") for index, _ in (left, right))
+    a = R.expand_dims(a, 0) if node.rank(left[0]) == 1 else a
+    b = R.expand_dims(b, 1) if node.rank(right[0]) == 1 else b
+    if node.has(left[1]):
+        a = R.subtract(a, R.astype(_per_row(node, left[1]), "int32"))
+    if node.has(right[1]):
+        b = R.subtract(b, R.astype(node.tensor(right[1]), "int32"))
+    return R.matmul(a, b)
+
+
+def _per_row(node: Node, index: int) -> Value:
+    """Return a scale or zero point, one value or one per row, so that it broadcasts against the rows of a matrix."""
+    value = node.tensor(index)
+    return R.expand_dims(value, 1) if node.rank(index) == 1 else value
+
+
+def _with_vectors(node: Node, product: Value, left: int, right: int) -> Value:
+    """Remove the rows and columns that `_product` adds to inputs that are vectors."""
+    axes = [axis for axis, index in ((-2, left), (-1, right)) if node.rank(index) == 1]
+    return R.squeeze(product, axes) if axes else product
 
 
 @rule("QLinearConv")
