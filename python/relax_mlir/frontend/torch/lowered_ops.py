@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 _DOUBLE = frozenset({"float32", "float64"})
-_FLOATS = _DOUBLE | {"float16", "bfloat16"}
 
 LOWERED: dict[str, frozenset[str]] = {
     "aten._int_mm.default": frozenset({"int8"}),
     "aten.kthvalue.default": frozenset({"int32", "int64"}),
-    "aten.max_pool2d_with_indices.default": _FLOATS,
-    "aten.max_pool3d_with_indices.default": _DOUBLE,
     "aten.scatter_reduce.two": _DOUBLE,
 }
 """For each op name, the dtypes of the first tensor for which a test shows torch's results at all sizes.

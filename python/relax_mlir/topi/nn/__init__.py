@@ -47,7 +47,7 @@ from relax_mlir.topi.nn.lstm import lstm
 from relax_mlir.topi.nn.normalization import batch_norm, group_norm, instance_norm, layer_norm, rms_norm
 from relax_mlir.topi.nn.padding import edge_pad, mirror_pad, pad, wrap_pad
 from relax_mlir.topi.nn.pool_grad import pool_grad
-from relax_mlir.topi.nn.pooling import global_pool, pool, pool1d, pool2d, pool3d
+from relax_mlir.topi.nn.pooling import global_pool, max_pool_with_indices, pool, pool1d, pool2d, pool3d
 from relax_mlir.topi.nn.rearrange import (
     batch_to_space_nd,
     depth_to_space,
@@ -110,6 +110,7 @@ __all__ = [
     "lrn",
     "lstm",
     "matmul",
+    "max_pool_with_indices",
     "mirror_pad",
     "nll_loss",
     "pad",

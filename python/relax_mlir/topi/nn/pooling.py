@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from relax_mlir.error import ArgumentError
 from relax_mlir.symbolic import Dim
 from relax_mlir.te import functions, reductions
-from relax_mlir.te.expressions import Expr, as_expr
+from relax_mlir.te.compute import compute
+from relax_mlir.te.expressions import Expr, IterVar, as_expr
 from relax_mlir.te.tensors import Tensor
 from relax_mlir.topi import reduce
 from relax_mlir.topi.common import computed, require, require_float, size
@@ -140,19 +141,112 @@ def pool(
     tensor = require(f"{what}: 'data'", data)
     if pool_type not in ("max", "avg"):
         raise ArgumentError(f"{what}: 'pool_type' is {pool_type!r}, expected 'max' or 'avg'")
-    sizes = [kernel] * rank if isinstance(kernel, int) else list(kernel)
-    if len(sizes) != rank or any(not isinstance(s, int) or s < 1 for s in sizes):
-        raise ArgumentError(f"{what}: 'kernel' is {kernel!r}, expected {rank} integers from 1 on")
-    first = tensor.ndim - rank
-    lengths = tensor.shape[first:]
-    windows = windows_of(what, sizes, stride, padding, dilation)
-    counts = [w.count(length, ceil_mode=ceil_mode) for w, length in zip(windows, lengths, strict=True)]
+    windows, counts = _windows(what, tensor, rank, kernel, stride, dilation, padding, ceil_mode)
+    lengths = tensor.shape[tensor.ndim - rank :]
     if pool_type == "avg":
         require_float(what, tensor)
     pooled = pool_windows(tensor, windows, counts, pool_type, name, ceil_mode=ceil_mode)
     if pool_type == "max":
         return pooled
     return mean_of_windows(pooled, windows, lengths, name, ceil_mode=ceil_mode, include=count_include_pad)
+
+
+def _windows(
+    what: str,
+    tensor: Tensor,
+    rank: int,
+    kernel: Amount,
+    stride: Amount,
+    dilation: Amount,
+    padding: Amount,
+    ceil_mode: bool,
+) -> tuple[list[Window], list[Dim]]:
+    """The windows along the last `rank` dimensions, and how many there are."""
+    sizes = [kernel] * rank if isinstance(kernel, int) else list(kernel)
+    if len(sizes) != rank or any(not isinstance(s, int) or s < 1 for s in sizes):
+        raise ArgumentError(f"{what}: 'kernel' is {kernel!r}, expected {rank} integers from 1 on")
+    lengths = tensor.shape[tensor.ndim - rank :]
+    windows = windows_of(what, sizes, stride, padding, dilation)
+    counts = [w.count(length, ceil_mode=ceil_mode) for w, length in zip(windows, lengths, strict=True)]
+    return windows, counts
+
+
+def max_pool_with_indices(
+    data: Tensor,
+    rank: int,
+    kernel: Amount,
+    stride: Amount,
+    dilation: Amount,
+    padding: Amount,
+    ceil_mode: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """The maximum of each window along the last `rank` dimensions, and its flat index (int64) in these dimensions.
+
+    It is the first one of equal elements, and the last one of NaNs, as in PyTorch. The arguments are those of `pool`.
+    """
+    what = "topi.nn.max_pool_with_indices"
+    tensor = require(f"{what}: 'data'", data)
+    windows, counts = _windows(what, tensor, rank, kernel, stride, dilation, padding, ceil_mode)
+
+    def flat(_: Sequence[Expr], position: Sequence[Expr]) -> Expr:
+        found, *rest = position
+        for length, index in zip(tensor.shape[tensor.ndim - rank + 1 :], rest, strict=True):
+            found = found * size(length) + index
+        return found
+
+    return max_and_place(tensor, windows, counts, flat)
+
+
+def max_and_place(
+    tensor: Tensor,
+    windows: Sequence[Window],
+    counts: Sequence[Dim],
+    place: Callable[[Sequence[Expr], Sequence[Expr]], Expr],
+) -> tuple[Tensor, Tensor]:
+    """The maximum of each window along the last dimensions, and the place (int64) of its element.
+
+    `place` maps the indices of an element, those in front of the windows and those in them, to a number from 0 on.
+    Of equal elements the smallest place counts, of NaNs the largest; the place in an empty window is -1.
+    """
+    first = tensor.ndim - len(windows)
+    lengths = tensor.shape[first:]
+    taps = [reductions.reduce_axis((0, w.size), f"r{n}") for n, w in enumerate(windows)]
+    lowest = reductions.identity("max", tensor.dtype)
+
+    def combine(x: Sequence[Expr], y: Sequence[Expr]) -> tuple[Expr, Expr]:
+        (a, i), (b, j) = x, y
+        a_nan, b_nan = functions.isnan(a), functions.isnan(b)
+        wins = functions.any(
+            functions.all(a_nan, functions.any(~b_nan, i > j)),
+            functions.all(~b_nan, functions.any(a > b, functions.all(a == b, i < j))),
+        )
+        left = functions.any(j < 0, functions.all(i >= 0, wins))
+        return functions.select(left, a, b), functions.select(left, i, j)
+
+    def start(dtype: str, place_dtype: str) -> tuple[Expr, Expr]:
+        return reductions.identity("max", dtype), functions.const(-1, place_dtype)
+
+    reducer = reductions.comm_reducer(combine, start, "maximum")
+
+    def value(*i: IterVar) -> object:
+        position = [
+            scaled(index, w.stride) + scaled(tap, w.dilation) - size(w.before)
+            for index, tap, w in zip(i[first:], taps, windows, strict=True)
+        ]
+        inside = functions.all(
+            *(
+                test
+                for index, length in zip(position, lengths, strict=True)
+                for test in (index >= 0, index < size(length))
+            )
+        )
+        element = functions.if_then_else(inside, tensor(*i[:first], *position), lowest)
+        number = functions.cast(place(i[:first], position), "int64")
+        return reducer((element, functions.select(inside, number, functions.const(-1, "int64"))), axis=taps)
+
+    found, places = compute([*tensor.shape[:first], *counts], value, "T_max_pool", "max_pool_with_indices")
+    assert isinstance(found, Tensor) and isinstance(places, Tensor)
+    return found, places
 
 
 def pool_windows(

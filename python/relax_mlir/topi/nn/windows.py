@@ -18,8 +18,8 @@ class Window:
     size: Dim
     stride: int
     dilation: int
-    before: int
-    after: int
+    before: Dim
+    after: Dim
 
     def count(self, length: Dim, *, ceil_mode: bool = False) -> Dim:
         """The number of windows in a dimension; 0 if there is no room for one.

@@ -90,6 +90,7 @@ NOT_FROM_THE_END = {
     "scatter": lambda x, i: x.scatter(0, i[:, None], 1.0),
     "scatter_add": lambda x, i: x.scatter_add(0, i[:, None], x),
     "index_add": lambda x, i: x.index_add(0, i, x[:2]),
+    "index_copy": lambda x, i: x.index_copy(0, i, x[:2]),
     "one_hot": lambda x, i: F.one_hot(i, 4),
 }
 FROM_THE_END = {
@@ -97,6 +98,8 @@ FROM_THE_END = {
     "index of columns": lambda x, i: x.T[:, i],
     "take": lambda x, i: x.flatten()[:4].take(i),
     "index_put": lambda x, i: x.index_put((i,), torch.tensor(1.0)),
+    "index_fill": lambda x, i: x.index_fill(0, i, 2.0),
+    "index_fill with a tensor": lambda x, i: x.index_fill(0, i, x[0, 0]),
 }
 
 
@@ -116,6 +119,25 @@ def test_indices_out_of_range(name: str) -> None:
             module(x, i)
         with pytest.raises((BoundsError, CheckError), match=r"out of range|one_hot: a class is|begins at"):
             run(x, i)
+
+
+def test_slices_at_indices() -> None:
+    """Scalars and vectors as index, several values for one index, other axes, and tensors of rank 0."""
+    module = Calls(
+        lambda x, i: x.index_copy(1, i, x[:, :2].neg()),
+        lambda x, i: x.index_copy(-1, torch.tensor([2, 2]), x[:, :2].neg()),
+        lambda x, i: x.index_copy(0, torch.tensor(1), x[:1].neg()),
+        lambda x, i: x[0].index_copy(0, torch.tensor(2), torch.tensor(9.0)),
+        lambda x, i: x[0].index_copy(0, torch.tensor(2), x[1, 1:2]),
+        lambda x, i: x[0, 0].index_copy(0, torch.tensor([0, 0]), x[1, :2]),
+        lambda x, i: x[0, 0].index_copy(0, torch.tensor(0), torch.tensor(9.0)),
+        lambda x, i: x.clone().index_copy_(0, i, x[:2].neg()),
+        lambda x, i: x.index_fill(1, torch.tensor(-1), 2),
+        lambda x, i: (x[0, 0].index_fill(0, i[1:], 2), x[0, 0].index_fill(0, i[:0], x[0, 1])),
+        lambda x, i: (x > 0).index_fill(0, i, True),
+    )
+    arguments = (torch.randn(4, 3), torch.tensor([2, 0]))
+    agree(compiled(module, arguments), module, arguments)
 
 
 def test_places_along_a_dimension_are_broadcast() -> None:

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 import sweep
 import torch
-import torch.nn.functional as F
 from relax_mlir.error import UnsupportedError
 from relax_mlir.frontend.torch import (
     TorchMlirWarning,
@@ -24,8 +23,6 @@ from relax_mlir.frontend.torch.lowered_ops import LOWERED
 from relax_mlir.mlir.torch_lowering import lowered
 from torch.export import Dim
 from torch_programs import Calls, agree, exported
-
-INDICES = {"return_indices": True}
 
 
 def arguments(n: int, m: int) -> tuple[Any, ...]:
@@ -56,15 +53,6 @@ CASES: dict[str, list[Callable[..., Any]]] = {
     ),
     "aten.kthvalue.default": of_kinds(
         lambda dtype, x, rows, places: rows.to(dtype).kthvalue(2, 1), torch.int32, torch.int64
-    ),
-    "aten.max_pool2d_with_indices.default": of_kinds(
-        lambda dtype, x, rows, places: F.max_pool2d(x.to(dtype), 3, 1, 1, **INDICES),
-        *(torch.float16, torch.bfloat16, torch.float32, torch.float64),
-    ),
-    "aten.max_pool3d_with_indices.default": of_kinds(
-        lambda dtype, x, rows, places: F.max_pool3d(x.to(dtype)[:, None], (2, 3, 3), 1, (0, 1, 1), **INDICES),
-        torch.float32,
-        torch.float64,
     ),
     "aten.scatter_reduce.two": [
         reduced(torch.float32, "sum"),

@@ -8,7 +8,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch.export import Dim
-from torch_programs import Calls, check
+from torch_programs import Calls, agree, check, compiled
 
 SHAPES = ({0: Dim("b"), 2: Dim("h", min=7, max=200), 3: Dim("w", min=7, max=200)},)
 SIZES = ((1, 7, 7), (3, 9, 33), (1, 31, 8))
@@ -34,6 +34,40 @@ def test_convolutions() -> None:
     )
     shapes = ({0: Dim("b", min=1), 2: Dim("h", min=7, max=200), 3: Dim("w", min=7, max=200)},)
     check(module, image, SIZES, shapes, example=(2, 16, 20))
+
+
+def test_indices_of_max_pools() -> None:
+    """The first of equal elements, the last NaN, no window that begins in the padding at the end, any dtype."""
+    kinds = (torch.float16, torch.bfloat16, torch.float64, torch.int32, torch.int64, torch.uint8)
+
+    def pooled(function: Any, *numbers: Any, of: Any = lambda x: x) -> Any:
+        return lambda x: function(of(x), *numbers, return_indices=True)
+
+    def few(x: torch.Tensor) -> torch.Tensor:
+        return (x * 2).round()
+
+    def holes(x: torch.Tensor) -> torch.Tensor:
+        return torch.where(x > 1, torch.nan, torch.where(x < 0, -torch.inf, x))
+
+    whole = Calls(
+        pooled(F.max_pool2d, 2),
+        pooled(F.max_pool2d, 3, 2, 1, of=holes),
+        pooled(F.max_pool2d, (3, 2), (2, 3), (1, 0), (1, 2), of=few),
+        *(pooled(F.max_pool2d, 3, 2, 1, of=lambda x, to=to: few(x.abs()).to(to)) for to in kinds),
+    )
+    with_partial = Calls(
+        pooled(F.max_pool2d, 3, 2, 1, 1, True),
+        pooled(F.max_pool2d, (3, 2), (2, 3), (1, 0), (1, 2), True, of=few),
+        pooled(F.max_pool2d, 2, 3, 1, 1, True, of=lambda x: holes(x)[0]),
+        pooled(F.max_pool1d, 3, 2, 1, 1, True, of=lambda x: few(x[:, :, 0])),
+        pooled(F.max_pool3d, 2, 2, 1, 1, True, of=lambda x: few(x)[:, None]),
+        *(pooled(F.max_pool2d, 3, 2, 1, 1, True, of=lambda x, to=to: few(x.abs()).to(to)) for to in kinds),
+    )
+    run = compiled(whole, image(2, 16, 20), SHAPES, fallback=False)
+    for size in SIZES:
+        agree(run, whole, image(*size))
+    for size in ((2, 7, 10), (1, 8, 9)):
+        agree(compiled(with_partial, image(*size), fallback=False), with_partial, image(*size))
 
 
 def test_poolings() -> None:

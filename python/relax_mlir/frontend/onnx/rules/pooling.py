@@ -14,6 +14,8 @@ from relax_mlir.frontend.onnx.node import Node, constant
 from relax_mlir.frontend.onnx.registry import rule
 from relax_mlir.frontend.onnx.windows import Windows, windows_of
 from relax_mlir.symbolic import Dim
+from relax_mlir.topi.nn.pooling import max_and_place
+from relax_mlir.topi.nn.windows import Window
 
 
 def _windows(node: Node) -> Windows:
@@ -128,35 +130,21 @@ def _max_pool_with_places(node: Node, windows: Windows) -> list[Value | None]:
     by_columns = bool(node.attr("storage_order", 0))
 
     def pooled(x: Any) -> Any:  # noqa: ANN401 - tensors of te
-        taps = _taps(windows)
         lengths = x.shape[2:]
         order = list(range(len(lengths)))[:: -1 if by_columns else 1]
 
-        def better(a: Any, b: Any) -> Any:  # noqa: ANN401 - pairs of expressions
-            first = te.any(a[1] > b[1], te.all(a[1] == b[1], a[0] <= b[0]))
-            return te.select(first, a[0], b[0]), te.select(first, a[1], b[1])
-
-        def start(_: str, dtype: str) -> Any:  # noqa: ANN401 - a pair of expressions
-            return te.const(2**63 - 1, "int64"), te.min_value(dtype)
-
-        reducer = te.comm_reducer(better, start, "maximum")
-
-        def value(n: Any, c: Any, *outer: Any) -> Any:  # noqa: ANN401 - expressions of te
-            place = _place(windows, outer, taps)
-            flat = n * x.shape[1] + c
+        def flat(outer: Sequence[Any], position: Sequence[Any]) -> Any:  # noqa: ANN401 - expressions of te
+            n, c = outer
             within: Any = 0
             for number in order:
-                within = within * lengths[number] + place[number]
+                within = within * lengths[number] + position[number]
             total: Any = 1
             for length in lengths:
                 total = total * length
-            is_inside = _inside(place, lengths)
-            where = te.cast(flat * total + within, "int64")
-            element = te.if_then_else(is_inside, x(n, c, *place), te.min_value(x.dtype))
-            return reducer((te.select(is_inside, where, te.const(2**63 - 1, "int64")), element), axis=taps)
+            return (n * x.shape[1] + c) * total + within
 
-        places, values = te.compute([x.shape[0], x.shape[1], *counts], value, name="max_pool")
-        return values, places
+        fields = (windows.size, windows.strides, windows.dilations, windows.before, windows.after)
+        return max_and_place(x, [Window(*of) for of in zip(*fields, strict=True)], counts, flat)
 
     return list(node.te(pooled, node.tensor(0)))
 

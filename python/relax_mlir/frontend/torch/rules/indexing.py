@@ -128,7 +128,8 @@ def index_put(
     axes = [axis for axis, item in enumerate(indices) if item is not None]
     only = indices[axes[0]] if len(axes) == 1 and not accumulate else None
     if only is not None and only.ndim == 1:
-        return put_slices(call, x, axes[0], _integers(only), new)
+        count = call.importer.dim(call.node.args[1][axes[0]].meta["val"].shape[0])
+        return put_slices(call, x, axes[0], _integers(only), count, new)
     places = [_integers(item) for item in indices if item is not None]
     if axes == list(range(len(axes))):
         return call.te(topi.index_put, x, places, new, accumulate)
@@ -238,15 +239,26 @@ def scatter_reduce(
     return _scattered(call, x, axis, places, _fitting(call, source), _REDUCTIONS[reduce])
 
 
-@rule("index_fill.int_Tensor")
-def index_fill(call: OpCall, x: Value, axis: int, places: Value, value: Value) -> Value:
-    number, rows = call.tensor(call.fitting(value, call.dtype)), _integers(places)
-    if call.rank == 0:
-        return R.where(R.any(R.equal(rows, rows)), number, x)
-    axis = call.axis(axis, call.rank)
-    order = [axis, *(a for a in range(call.rank) if a != axis)]
-    put = call.te(topi.index_put, R.permute_dims(x, order), [R.flatten(rows)], R.reshape(number, ()), False)
-    return R.permute_dims(put, [order.index(a) for a in range(call.rank)])
+@rule("index_fill.int_Scalar", "index_fill.int_Tensor")
+def index_fill(call: OpCall, x: Value, axis: int, places: Value, value: Operand) -> Value:
+    number = call.fitting(value, call.dtype) if isinstance(value, Value) else value
+    return _put_rows(call, x, axis, places, call.tensor(number), from_end=True)
+
+
+@rule("index_copy.default")
+def index_copy(call: OpCall, x: Value, axis: int, places: Value, source: Value) -> Value:
+    """Write slices at indices; an index out of range, or a negative one, is an error at run time, as in torch."""
+    return _put_rows(call, x, axis, places, source, from_end=False)
+
+
+def _put_rows(call: OpCall, x: Value, axis: int, places: Value, new: Value, *, from_end: bool) -> Value:
+    """Write slices, or one number, at a vector of indices, or at one; a tensor of rank 0 is a vector of one element."""
+    count = symbolic.product(call.importer.shape(call.argument(2).shape))
+    rows = R.reshape(_integers(places), [count])
+    whole = x if call.rank else R.reshape(x, [1])
+    slices = new if new.ndim else R.reshape(new, [1] * max(call.rank, 1))
+    put = put_slices(call, whole, call.axis(axis, call.rank), rows, count, slices, from_end=from_end)
+    return put if call.rank else R.reshape(put, [])
 
 
 @rule("index_add.default")

@@ -88,11 +88,26 @@ def max_pool(
     return at.result(_MAX[_count(call)](at.data, at.size, at.strides, at.padding, at.dilation, ceil_mode))
 
 
-@rule("max_pool2d_with_indices.default", "max_pool3d_with_indices.default")
-def max_pool_with_indices(call: OpCall, x: Value, *rest: Argument) -> list[Value | None]:
-    if any(user.args[1] == 1 and user.users for user in call.node.users if len(user.args) > 1):
-        raise call.unsupported("the indices of a max pool")
-    return [max_pool(call, x, *rest), None]
+@rule("max_pool1d_with_indices.default", "max_pool2d_with_indices.default", "max_pool3d_with_indices.default")
+def max_pool_with_indices(
+    call: OpCall,
+    x: Value,
+    kernel: Argument,
+    stride: Argument = (),
+    padding: Argument = 0,
+    dilation: Argument = 1,
+    ceil_mode: bool = False,
+) -> list[Value | None]:
+    if not _uses_indices(call):
+        return [max_pool(call, x, kernel, stride, padding, dilation, ceil_mode), None]
+    count = _count(call)
+    size = every(kernel, count)
+    numbers = (every(stride, count) if stride else size, every(dilation, count), every(padding, count))
+    return list(call.builder.emit_te(topi.nn.max_pool_with_indices, x, count, size, *numbers, ceil_mode))
+
+
+def _uses_indices(call: OpCall) -> bool:
+    return any(user.args[1] == 1 and user.users for user in call.node.users if len(user.args) > 1)
 
 
 @rule("avg_pool1d.default", "avg_pool2d.default", "avg_pool3d.default")
@@ -134,7 +149,7 @@ def adaptive_avg_pool(call: OpCall, x: Value, size: Sequence[Argument]) -> Value
 
 @rule("adaptive_max_pool1d.default", "adaptive_max_pool2d.default", "adaptive_max_pool3d.default")
 def adaptive_max_pool(call: OpCall, x: Value, size: Sequence[Argument]) -> list[Value | None]:
-    if any(user.args[1] == 1 and user.users for user in call.node.users if len(user.args) > 1):
+    if _uses_indices(call):
         raise call.unsupported("the indices of a max pool")
     return [_adaptive(call, x, size, "max"), None]
 
