@@ -14,6 +14,7 @@ from relax_mlir.error import RelaxError
 from relax_mlir.script.attributes import of_value, shape
 from relax_mlir.script.scope import POISON, Scope
 from relax_mlir.script.source import Poisoned, Problem
+from relax_mlir.script.symbols import INTEGERS, require_exact
 from relax_mlir.symbolic import Dim
 
 FUNCTIONS = {
@@ -30,7 +31,6 @@ FUNCTIONS = {
 """Functions of ``T`` that are allowed in dimensions."""
 OPERATORS: dict[str, type[ast.operator]] = {"Add": ast.Add, "Sub": ast.Sub, "Mul": ast.Mult}
 """Functions of ``T`` that denote arithmetic operators of dimensions."""
-INTEGERS = ("int64", "int32")
 DIMENSIONS = frozenset({*FUNCTIONS, *OPERATORS, "Cast", "cast"})
 """Calls below ``T`` that are allowed in a dimension, apart from typed integers such as ``T.int64(4)``."""
 
@@ -152,7 +152,7 @@ class _Functions(ast.NodeTransformer):
         if node.keywords:
             raise Problem(node.keywords[0], f"T.{name} takes no argument by name in a dimension")
         if name in INTEGERS and len(node.args) == 1:
-            return self.expression(node.args[0])
+            return self.integer(node, name, node.args[0])
         if name in ("Cast", "cast") and len(node.args) == 2:
             return self.cast(node)
         arguments = [self.visit(item) for item in node.args]
@@ -169,7 +169,17 @@ class _Functions(ast.NodeTransformer):
         others = [a for a in node.args if a not in texts]
         if len(others) != 1:
             raise Problem(node, 'a dimension is an int64: write T.Cast("int64", n)', "DTypeError")
-        return self.expression(others[0])
+        return self.integer(node, str(texts[0].value), others[0])
+
+    def integer(self, node: ast.Call, dtype: str, argument: ast.expr) -> ast.expr:
+        """Return `argument` of ``T.int32(argument)``, which is read as an int64."""
+        found = self.expression(argument)
+        try:
+            value = ast.literal_eval(found)
+        except ValueError:
+            value = None  # an expression of symbols
+        require_exact(node, dtype, value, ast.unparse(found))
+        return found
 
 
 class _Captured(_Functions):

@@ -42,6 +42,7 @@ __all__ = [
     "attribute",
     "dummy_global_info",
     "ir_module",
+    "meta_var",
     "mlir",
     "module_attrs",
     "module_global_infos",

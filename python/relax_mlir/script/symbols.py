@@ -84,9 +84,18 @@ def number(expressions: Expressions, node: ast.Call, kind: str) -> Any:  # noqa:
         raise Problem(node, f"a symbol is declared on a line of its own: `m = T.{kind}()`")
     found = expressions.evaluate(node.args[0])
     if kind in INTEGERS and isinstance(found, int | Expr) and not isinstance(found, bool):
+        require_exact(node, kind, found, str(found))
         return found
     if kind in FLOATS and isinstance(found, int | float) and not isinstance(found, bool):
         return float(found)
     if kind == "bool" and isinstance(found, bool | int):
         return bool(found)
     raise Problem(node, f"T.{kind} in a Relax function takes a number that is written out", "ArgumentError")
+
+
+def require_exact(node: ast.expr, dtype: str, value: object, text: str) -> None:
+    """Raise `Problem` if an integer of `dtype` may not hold `value`, which is written as `text`: symbols are int64."""
+    if dtype == "int64" or (isinstance(value, int) and -(2**31) <= value < 2**31):
+        return
+    message = f"{dtype} may not hold {text}, and a dimension is an int64: write T.int64({text})"
+    raise Problem(node, message, "DTypeError")

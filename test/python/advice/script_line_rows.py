@@ -211,6 +211,11 @@ CASES: dict[str, ScriptCase] = {
         r'write T.Cast\("int64", n\)',
         "z = R.zeros((T.Cast('int64', n),), 'int8')",
     ),
+    "dimension_narrow": (
+        "z = R.zeros((T.Cast('int32', n),), 'int8')",
+        r"write T.int64\(n\)",
+        "z = R.zeros((T.int64(n),), 'int8')",
+    ),
     "integer_in_shape": (
         "z = R.match_shape(v, (i + 1,))",
         r"R.match_shape\(i, \(m,\)\) gives it the symbol m",

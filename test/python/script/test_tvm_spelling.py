@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from types import ModuleType
+
 import numpy as np
 import pytest
 import relax_mlir as rx
 from relax_mlir.analysis import assert_structural_equal
 from relax_mlir.error import RelaxError, ScriptError, UnsupportedError
-from relax_mlir.script import parse
+from relax_mlir.script import ir, parse, relax, tir
 
 PRIMS = """
     @T.prim_func
@@ -314,6 +316,10 @@ REFUSED = {
     "with R.dataflow():\n    y = R.exp(x)\n    R.output(x, y)\nreturn y": "'x' is bound outside of the block",
     'return R.zeros(R.shape([T.exp(n)]), "float32")': "T.exp has no meaning in a dimension",
     'return R.zeros((T.Cast("float32", n),), "float32")': "a dimension is an int64",
+    'return R.zeros((T.Cast("int32", n),), "float32")': "int32 may not hold n, and a dimension is an int64",
+    'return R.zeros((4, T.cast(n + 1, "int32")), "float32")': "write T.int64(n + 1)",
+    'return R.zeros((T.int32(n),), "float32")': "write T.int64(n)",
+    'return R.zeros((T.int32(2**31),), "float32")': "int32 may not hold 2147483648",
     "return R.call_tir(cls.scale, (x,), {out}, out_ty={out})": "argument 'out' is given twice",
     'return R.call_packed("f", x, out={out}, ty_args={out})': "what it returns is given twice",
     'return R.call_packed("f", x, type={out})': "call_packed takes no argument 'type'",
@@ -494,3 +500,14 @@ def test_explicit_memory_is_no_native_code() -> None:
     )
     with pytest.raises(UnsupportedError, match=r"relax\.vm_kill_object is explicit memory"):
         rx.build(made)
+
+
+@pytest.mark.parametrize("names", [ir, tir, relax], ids=["I", "T", "R"])
+def test_all_names_are_exported(names: ModuleType) -> None:
+    """A function of the script module is in `__all__`, which `import *`, the docs and type checkers read."""
+    defined = {
+        name
+        for name, value in vars(names).items()
+        if not name.startswith("_") and getattr(value, "__module__", None) == names.__name__
+    }
+    assert defined <= set(names.__all__)
