@@ -234,6 +234,7 @@ def call_tir(
     if isinstance(callee, ExternFunc):
         _refuse_tir_vars("call_tir", callee.global_symbol, tir_vars)
         return call_dps_packed(callee, args, out)
+    expect("call_tir: 'args'", args, list | tuple | Value, "a list of values, or a tuple")
     name, target = resolved("call_tir", callee, tir_vars)
     if target is None and is_registered(name):
         return call_dps_packed(name, args, out)
@@ -347,6 +348,7 @@ def call_pure_packed(
 def call(callee: str, args: Sequence[Value], result: StructInfo) -> Value:
     """Call the Relax function `callee`; `BlockBuilder.call` deduces `result` from its signature."""
     require_insertion_point("call")
+    expect("call: 'args'", args, list | tuple | Value, "a list of values, or a tuple")
     attributes = {"callee": ir.FlatSymbolRefAttr.get(callee)}
     return create(CallOp, [make_tuple(*args)], attributes, [result])[0]
 
@@ -369,6 +371,7 @@ def result_info(out: Tensor | Sequence[Tensor]) -> StructInfo:
 def arg_spec_of(op: str, args: Sequence[Value | StaticArg]) -> tuple[list[Value], ir.ArrayAttr]:
     """Operands of a call of a packed function, and its `arg_spec` with the literals."""
     require_insertion_point(op)
+    expect(f"{op}: 'args'", args, list | tuple | Value, "a list of values and literals, or a tuple")
     operands: list[Value] = []
     spec: list[ir.Attribute] = []
     for given in args:

@@ -36,7 +36,10 @@ def call_inplace_packed(
     """
     what = "call_inplace_packed"
     require_insertion_point(what)
-    infos = [out] if isinstance(out, StructInfo) else list(out)
+    infos = [out] if isinstance(out, StructInfo) else out
+    expect(f"{what}: 'out'", infos, list | tuple, "what it returns, or a list of them")
+    for number, info in enumerate(infos):
+        expect(f"{what}: 'out'[{number}]", info, StructInfo, "what a result is, such as R.Tensor((n,))")
     results = list(infos[0].fields) if len(infos) == 1 and isinstance(infos[0], Tuple) else infos
     indices = integers(inplace_indices, f"{what}: 'inplace_indices'")
     if len(indices) != len(results):

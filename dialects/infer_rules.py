@@ -50,6 +50,7 @@ def register_infer(name: str, rule: InferRule | None = None, *, override: bool =
 
 def unregister_infer(name: str) -> None:
     """Remove the rule of the packed function `name`, if it has one."""
+    expect("unregister_infer: 'name'", name, str, "the name of a packed function")
     _RULES.pop(name, None)
 
 

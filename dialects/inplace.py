@@ -1,6 +1,6 @@
 """`call_tir_inplace`: a call of a prim func that overwrites arguments with results."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from relax_mlir.dialects.base import OpArgs, RelaxOp, implies
@@ -103,7 +103,7 @@ def call_tir_inplace(
     elements for all other uses: elements that are needed later are copied.
     """
     require_insertion_point("call_tir_inplace")
-    expect("call_tir_inplace: 'args'", args, Iterable, "a list of values")
+    expect("call_tir_inplace: 'args'", args, list | tuple | Value, "a list of values, or a tuple")
     return inplace_call(callee, make_tuple(*args), inplace_indices, result_info(out), tir_vars)
 
 

@@ -13,7 +13,7 @@ from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
 from relax_mlir.dialects.cast import dtype_attr, dtype_of
 from relax_mlir.dialects.dtypes import DType
-from relax_mlir.dialects.number_attributes import int_attr
+from relax_mlir.dialects.number_attributes import int_attr, text_attr
 from relax_mlir.dialects.structure import make_tuple, shape_expr
 from relax_mlir.dialects.traits import (
     EndsLife,
@@ -30,7 +30,6 @@ from relax_mlir.dialects.types import (
     StructInfo,
     Tensor,
     Tuple,
-    as_dim,
     shape_text,
     struct_info,
 )
@@ -200,7 +199,9 @@ def alloc_storage(
 ) -> Value:
     """Allocate a storage of `size` bytes, ``(expression,)`` (see `MemoryAllocStorageOp`)."""
     return create_one(
-        MemoryAllocStorageOp, [as_shape(size)], storage_attributes(device, storage_scope, dtype)
+        MemoryAllocStorageOp,
+        [as_shape(size, "alloc_storage: 'size'")],
+        storage_attributes(device, storage_scope, dtype),
     )
 
 
@@ -208,7 +209,11 @@ def alloc_tensor(
     storage: Value, shape: Value | Sequence[DimLike], offset: int = 0, dtype: str | DType = "float32"
 ) -> Value:
     """Create a tensor in `storage` (see `MemoryAllocTensorOp`)."""
-    return create_one(MemoryAllocTensorOp, [storage, as_shape(shape)], tensor_attributes(offset, dtype))
+    return create_one(
+        MemoryAllocTensorOp,
+        [storage, as_shape(shape, "alloc_tensor: 'shape'")],
+        tensor_attributes(offset, dtype),
+    )
 
 
 def kill_tensor(tensor: Value) -> None:
@@ -233,9 +238,12 @@ def call_prim(callee: str, args: Value | Sequence[Value], outputs: int = 1) -> N
     create(CallPrimOp, [as_tuple(args)], call_attributes(callee, outputs))
 
 
-def as_shape(shape: Value | Sequence[DimLike]) -> Value:
+def as_shape(shape: Value | Sequence[DimLike], what: str) -> Value:
     """A shape value from a value or a sequence of dimensions."""
-    return shape if isinstance(shape, Value) else shape_expr([as_dim(d) for d in shape])
+    if isinstance(shape, Value):
+        return shape
+    expect(what, shape, list | tuple, "a list or tuple of dimensions, or a shape")
+    return shape_expr(shape)
 
 
 def as_tuple(args: Value | Sequence[Value]) -> Value:
@@ -243,6 +251,7 @@ def as_tuple(args: Value | Sequence[Value]) -> Value:
     if isinstance(args, Value):
         expect("a call's 'args'", struct_info(args.ssa.type), Tuple, "a tuple")
         return args
+    expect("a call's 'args'", args, list | tuple, "a list or tuple of values")
     return make_tuple(*args)
 
 
@@ -251,7 +260,7 @@ def storage_attributes(device: int, storage_scope: str, dtype: str | DType) -> d
     require_insertion_point("alloc_storage")
     return {
         "device": int_attr(device, "alloc_storage: 'device'"),
-        "storage_scope": ir.StringAttr.get(storage_scope),
+        "storage_scope": text_attr(storage_scope, "alloc_storage: 'storage_scope'"),
         "dtype": dtype_attr(dtypes.dtype(dtype)),
     }
 

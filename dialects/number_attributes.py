@@ -83,10 +83,15 @@ def maybe_ints_attr(values: int | Sequence[int] | None, what: str) -> ir.Attribu
 
 def double_attr(value: object, what: str) -> ir.FloatAttr:
     """A 64-bit float attribute."""
+    return ir.FloatAttr.get(ir.F64Type.get(), real(value, what))
+
+
+def real(value: object, what: str) -> float:
+    """`value` as a Python float; `what` is the op and its parameter. Raises `ArgumentError`."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
         raise ArgumentError(f"{what} is {_shown(value)}, expected a float")
     try:
-        return ir.FloatAttr.get(ir.F64Type.get(), float(value))
+        return float(value)
     except OverflowError:
         raise ArgumentError(f"{what} is {value}, which is too large for a float") from None
 

@@ -21,7 +21,7 @@ from relax_mlir.dialects.cast import astype
 from relax_mlir.dialects.comparison import less
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.manipulate import split
-from relax_mlir.dialects.number_attributes import dimension
+from relax_mlir.dialects.number_attributes import dimension, integer, real
 from relax_mlir.dialects.structure import constant
 from relax_mlir.dialects.symbolic_attributes import dims_in
 from relax_mlir.dialects.trigonometric import cos
@@ -29,7 +29,7 @@ from relax_mlir.dialects.types import DimLike, Tensor, Tuple, dims_attr
 from relax_mlir.dialects.unary import log, negative, sqrt
 from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
 from relax_mlir.dialects.views import reshape
-from relax_mlir.error import ArgumentError, DTypeError, ShapeError
+from relax_mlir.error import ArgumentError, DTypeError, ShapeError, expect
 from relax_mlir.mlir import ext, ir
 from relax_mlir.symbolic import Dim
 
@@ -77,8 +77,7 @@ def words(state: ValueLike, count: DimLike) -> Value:
 
 def bits(state: ValueLike, shape: Sequence[DimLike]) -> Drawn:
     """Random words, ``uint32``, of a shape (see `RandomWordsOp`), and the next state."""
-    require_insertion_point("random.bits")
-    sizes = [dimension(dim, "random.bits: 'shape'") for dim in shape]
+    sizes = _sizes("bits", shape)
     count: Dim = 1
     for size in sizes:
         count = count * size
@@ -99,6 +98,8 @@ def uniform(
     ``[0, 1)``. Scaling it may round up to `high`.
     """
     kind = _float("uniform", dtype)
+    shape = _sizes("uniform", shape)
+    low, high = real(low, "random.uniform: 'low'"), real(high, "random.uniform: 'high'")
     found, after = _fractions(state, shape, kind)
     if (low, high) != (0.0, 1.0):
         found = add(multiply(found, constant(high - low, kind.name)), constant(low, kind.name))
@@ -117,6 +118,8 @@ def normal(
     ``sqrt(-2 log(1 - u)) cos(2 pi v)``; 16-bit floats are computed in float32.
     """
     kind = _float("normal", dtype)
+    shape = _sizes("normal", shape)
+    mean, scale = real(mean, "random.normal: 'mean'"), real(scale, "random.normal: 'scale'")
     wide = dtypes.dtype("float64" if kind.name == "float64" else "float32")
     pairs, after = _fractions(state, [*shape, 2], wide)
     u, v = _columns(pairs, shape, 2)
@@ -137,10 +140,12 @@ def randint(
     kind = dtypes.dtype(dtype)
     if not kind.is_integer:
         raise DTypeError(f"random.randint: dtype is {kind}, expected integers")
+    low, high = integer(low, "random.randint: 'low'"), integer(high, "random.randint: 'high'")
     if not 0 < high - low < 2**63:
         raise ArgumentError(
             f"random.randint: there are no integers from {low} up to {high}, which is left out"
         )
+    shape = _sizes("randint", shape)
     drawn, after = bits(state, [*shape, 2])
     first, second = (astype(part, "uint64") for part in _columns(drawn, shape, 2))
     wide = bitwise_or(left_shift(first, constant(32, "uint64")), second)
@@ -158,6 +163,12 @@ def bernoulli(state: ValueLike, probabilities: ValueLike) -> Drawn:
         raise ShapeError(f"random.bernoulli: 'probabilities' is {info}, expected floats of known sizes")
     found, after = uniform(state, info.known_shape, dtype=info.dtype)
     return less(found, given), after
+
+
+def _sizes(what: str, shape: Sequence[DimLike]) -> list[Dim]:
+    require_insertion_point(f"random.{what}")
+    expect(f"random.{what}: 'shape'", shape, list | tuple, "a list or tuple of dimensions")
+    return [dimension(dim, f"random.{what}: 'shape'") for dim in shape]
 
 
 def _float(what: str, dtype: str | DType) -> DType:

@@ -220,7 +220,9 @@ def steps_attributes(
     alphas: list[ir.Attribute] = []
     betas: list[ir.Attribute] = []
     for item in activations:
-        name, numbers = (item, []) if isinstance(item, str) else (item[0], list(item[1:]))
+        if not isinstance(item, str):
+            expect(f"{what}: 'activations'", item, list | tuple, "a name, or a name with its numbers")
+        name, *numbers = [item] if isinstance(item, str) else item or [None]
         names.append(text_attr(name, f"{what}: 'activations'"))
         alpha, beta = [*numbers, *DEFAULTS.get(str(name), (0.0, 0.0))[len(numbers) :]]
         alphas.append(double_attr(alpha, f"{what}: alpha of '{name}'"))

@@ -120,7 +120,7 @@ class _Layer:
     def __init__(
         self, what: str, data: Value, weight: Value, recurrent: Value, wanted: str, given: str
     ) -> None:
-        if sorted(given) != sorted(wanted):
+        if not isinstance(given, str) or sorted(given) != sorted(wanted):
             raise ArgumentError(
                 f"{what}: 'gate_order' is {given!r}, expected an order of the letters {wanted}"
             )

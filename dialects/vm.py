@@ -22,7 +22,7 @@ from relax_mlir.dialects.memory import (
     storage_attributes,
     tensor_attributes,
 )
-from relax_mlir.dialects.number_attributes import int_attr
+from relax_mlir.dialects.number_attributes import int_attr, ints_attr, text_attr
 from relax_mlir.dialects.traits import (
     HasEffect,
     KeptInExplicitMemory,
@@ -303,14 +303,20 @@ def alloc_storage(
     dtype: str | DType = "uint8",
 ) -> Value:
     """Allocate a storage of `size` bytes (see `VmAllocStorageOp`)."""
-    return create_one(VmAllocStorageOp, [as_shape(size)], storage_attributes(device, storage_scope, dtype))
+    return create_one(
+        VmAllocStorageOp,
+        [as_shape(size, "alloc_storage: 'size'")],
+        storage_attributes(device, storage_scope, dtype),
+    )
 
 
 def alloc_tensor(
     storage: Value, shape: Value | Sequence[DimLike], offset: int = 0, dtype: str | DType = "float32"
 ) -> Value:
     """Create a tensor in `storage` (see `VmAllocTensorOp`)."""
-    return create_one(VmAllocTensorOp, [storage, as_shape(shape)], tensor_attributes(offset, dtype))
+    return create_one(
+        VmAllocTensorOp, [storage, as_shape(shape, "alloc_tensor: 'shape'")], tensor_attributes(offset, dtype)
+    )
 
 
 def kill_object(value: Value) -> None:
@@ -325,7 +331,7 @@ def copy(source: Value, destination: Value) -> None:
 
 def reshape(x: Value, shape: Value | Sequence[DimLike]) -> Value:
     """View the memory of `x` with another shape (see `VmReshapeOp`)."""
-    return create_one(VmReshapeOp, [x, as_shape(shape)])
+    return create_one(VmReshapeOp, [x, as_shape(shape, "vm.reshape: 'shape'")])
 
 
 def call_tir_dyn(
@@ -334,7 +340,11 @@ def call_tir_dyn(
     """Call a prim func on inputs, outputs and integers (see `VmCallTirDynOp`)."""
     require_insertion_point("call_tir_dyn")
     expect("call_tir_dyn: 'callee'", callee, str, "the name of a prim func of the module")
-    create(VmCallTirDynOp, [as_tuple(args), as_shape(tir_vars)], call_attributes(callee, outputs))
+    create(
+        VmCallTirDynOp,
+        [as_tuple(args), as_shape(tir_vars, "call_tir_dyn: 'tir_vars'")],
+        call_attributes(callee, outputs),
+    )
 
 
 def alloc_shape_heap(size: int) -> Value:
@@ -346,19 +356,19 @@ def alloc_shape_heap(size: int) -> Value:
 def store_shape(shape: Value, heap: Value, indices: Sequence[int]) -> None:
     """Store a shape in slots of the heap (see `VmStoreShapeOp`)."""
     require_insertion_point("store_shape")
-    create(VmStoreShapeOp, [shape, heap], {"indices": _ints(indices)})
+    create(VmStoreShapeOp, [shape, heap], {"indices": ints_attr(indices, "store_shape: 'indices'")})
 
 
 def load_shape(heap: Value, indices: Sequence[int]) -> Value:
     """Load a shape from slots of the heap (see `VmLoadShapeOp`)."""
     require_insertion_point("load_shape")
-    return create_one(VmLoadShapeOp, [heap], {"indices": _ints(indices)})
+    return create_one(VmLoadShapeOp, [heap], {"indices": ints_attr(indices, "load_shape: 'indices'")})
 
 
 def make_shape(heap: Value, codes: Sequence[int], values: Sequence[int]) -> Value:
     """Create a shape of immediates and slots (see `VmMakeShapeOp`)."""
     require_insertion_point("make_shape")
-    return create_one(VmMakeShapeOp, [heap], {"codes": _ints(codes), "values": _ints(values)})
+    return create_one(VmMakeShapeOp, [heap], _numbers("make_shape", codes, values))
 
 
 def match_shape(
@@ -366,7 +376,7 @@ def match_shape(
 ) -> None:
     """Check a shape against immediates and slots (see `VmMatchShapeOp`)."""
     require_insertion_point("match_shape")
-    attributes = {"codes": _ints(codes), "values": _ints(values), "where": ir.StringAttr.get(where)}
+    attributes = {**_numbers("match_shape", codes, values), "where": text_attr(where, "match_shape: 'where'")}
     create(VmMatchShapeOp, [shape, heap], attributes)
 
 
@@ -387,13 +397,12 @@ def assert_relation(
     """Raise ``CheckError`` unless a relation holds between immediates or slots (see `VmAssertRelationOp`)."""
     require_insertion_point("assert")
     attributes = {
-        "relation": ir.StringAttr.get(relation),
-        "codes": _ints(codes),
-        "values": _ints(values),
-        "message": ir.StringAttr.get(message),
+        "relation": text_attr(relation, "assert_relation: 'relation'"),
+        **_numbers("assert_relation", codes, values),
+        "message": text_attr(message, "assert_relation: 'message'"),
     }
     create(VmAssertRelationOp, [heap, as_tuple(args)], attributes)
 
 
-def _ints(values: Sequence[int]) -> ir.ArrayAttr:
-    return ir.ArrayAttr.get([int_attr(v, "a shape function: a number") for v in values])
+def _numbers(what: str, codes: Sequence[int], values: Sequence[int]) -> dict[str, ir.Attribute]:
+    return {"codes": ints_attr(codes, f"{what}: 'codes'"), "values": ints_attr(values, f"{what}: 'values'")}

@@ -113,6 +113,7 @@ def register_patterns(patterns: Sequence[FusionPattern | tuple[Any, ...]]) -> No
 
 def unregister_pattern(name: str) -> None:
     """Remove a pattern from the registry; unknown names are ignored."""
+    expect("unregister_pattern: 'name'", name, str, "a name")
     _known.pop(name, None)
 
 

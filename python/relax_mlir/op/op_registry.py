@@ -173,6 +173,7 @@ def register_op_attr(
 
 def unregister_op(op_name: str) -> None:
     """Remove the attributes of a user's op."""
+    expect("unregister_op: 'op_name'", op_name, str, "the name of a packed function")
     _given.pop(op_name, None)
     unregister_infer(op_name)
 

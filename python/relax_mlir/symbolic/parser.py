@@ -40,6 +40,8 @@ _BLANK = re.compile(r"[ \t]*")
 
 def is_identifier(name: str) -> bool:
     """True if `name` is a valid symbol: ``[A-Za-z_][A-Za-z0-9_]*``, neither "_" nor the name of a function."""
+    if not isinstance(name, str):
+        return False
     return _IDENTIFIER.fullmatch(name) is not None and name != "_" and name not in FUNCTIONS
 
 

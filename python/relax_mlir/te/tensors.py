@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from relax_mlir import symbolic
@@ -120,6 +120,10 @@ class Tensor(Operators):
         """The element at `indices`, one integer expression per dimension; fewer return a slice: ``A[i][j]``."""
         return TensorSlice(self, ())[indices]
 
+    def __iter__(self) -> Iterator[Expr]:
+        """Raise `ArgumentError`: without it, Python would take ``A[0]``, ``A[1]`` and so on, without end."""
+        raise self.refusal
+
     def __call__(self, *indices: object) -> Expr:
         """The element at `indices`, as ``A[i, j]``."""
         _require_rank(self, len(indices))
@@ -141,6 +145,10 @@ class TensorSlice(Operators):
         return _wrong_rank(self.tensor, len(self.indices))
 
     def broadcast_operator(self, operator: str, left: object, right: object) -> Tensor:
+        raise self.refusal
+
+    def __iter__(self) -> Iterator[Expr]:
+        """Raise `ShapeError`; see `Tensor.__iter__`."""
         raise self.refusal
 
     def __getitem__(self, indices: object) -> Any:  # noqa: ANN401 - as for a tensor

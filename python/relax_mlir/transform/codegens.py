@@ -60,6 +60,7 @@ def register_codegen(
 
 def unregister_codegen(name: str) -> None:
     """Remove a code generator from the registry."""
+    expect("unregister_codegen: 'name'", name, str, "a name")
     _codegens.pop(name, None)
 
 
