@@ -220,9 +220,8 @@ def steps_attributes(
     alphas: list[ir.Attribute] = []
     betas: list[ir.Attribute] = []
     for item in activations:
-        if not isinstance(item, str):
-            expect(f"{what}: 'activations'", item, list | tuple, "a name, or a name with its numbers")
-        name, *numbers = [item] if isinstance(item, str) else item or [None]
+        expect(f"{what}: 'activations'", item, str | list | tuple, "a name, or a name with its numbers")
+        name, *numbers = (item,) if isinstance(item, str) else item or ("",)
         names.append(text_attr(name, f"{what}: 'activations'"))
         alpha, beta = [*numbers, *DEFAULTS.get(str(name), (0.0, 0.0))[len(numbers) :]]
         alphas.append(double_attr(alpha, f"{what}: alpha of '{name}'"))

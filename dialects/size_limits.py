@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from relax_mlir.error import ShapeError
+from relax_mlir.error import (
+    ShapeError,
+    expect,
+)
 
 MAX_BYTES = 2**63 - 1
 """Maximum size of a tensor in bytes: sizes and offsets are 64-bit integers."""
@@ -25,6 +28,7 @@ def check_bytes(dims: Iterable[object], itemsize: int, text: Callable[[], str]) 
 
 def unknown_dims(what: str, ndim: int) -> tuple[None, ...]:
     """`ndim` unknown dimensions; raises `ShapeError` for an invalid rank."""
+    expect(f"{what}: 'ndim'", ndim, int, "a number of dimensions")
     if not 0 <= ndim <= MAX_RANK:
         raise ShapeError(f"{what}: ndim is {ndim}, expected 0 to {MAX_RANK}")
     return (None,) * ndim

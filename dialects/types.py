@@ -18,7 +18,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -133,6 +133,14 @@ def _infos(what: str, given: Sequence[StructInfo]) -> tuple[StructInfo, ...]:
     return tuple(given)
 
 
+def _require_dims(where: str, dims: object) -> None:
+    """Raise unless `dims` is None or a sequence of dimensions."""
+    if isinstance(dims, str | int):
+        raise ShapeError(f"a shape is a sequence of dimensions, got {dims!r}; write ({dims!r},)")
+    if dims is not None and (isinstance(dims, bytes | Mapping) or not isinstance(dims, Iterable)):
+        raise ArgumentError(f"{where} is {dims!r} ({type(dims).__name__}), expected a sequence of dimensions")
+
+
 @dataclass(frozen=True, init=False)
 class Tensor(StructInfo):
     """A tensor. `shape`: a tuple of dimensions (None: unknown), or None if the rank is unknown.
@@ -150,8 +158,7 @@ class Tensor(StructInfo):
         *,
         ndim: int | None = None,
     ) -> None:
-        if isinstance(shape, str | int):
-            raise ShapeError(f"a shape is a sequence of dimensions, got {shape!r}; write ({shape!r},)")
+        _require_dims("Tensor: 'shape'", shape)
         if shape is None and ndim is not None:
             shape = unknown_dims("Tensor", ndim)
         dims = None if shape is None else tuple(as_dim(d) for d in shape)
@@ -217,8 +224,7 @@ class Shape(StructInfo):
     values: tuple[Dim | None, ...] | None
 
     def __init__(self, values: Sequence[DimLike] | None = None, *, ndim: int | None = None) -> None:
-        if isinstance(values, str | int):
-            raise ShapeError(f"a shape is a sequence of dimensions, got {values!r}; write ({values!r},)")
+        _require_dims("Shape: 'values'", values)
         if values is None and ndim is not None:
             values = unknown_dims("Shape", ndim)
         object.__setattr__(self, "values", None if values is None else tuple(as_dim(v) for v in values))

@@ -13,7 +13,12 @@ from relax_mlir.dialects.structure import TUPLE, is_pure
 from relax_mlir.dialects.traits import CopiedIntoFunctions, WrittenInside, has_trait
 from relax_mlir.dialects.types import StructInfo, struct_info
 from relax_mlir.dialects.value import Value
-from relax_mlir.error import RelaxError, ShapeError, UnsupportedError, expect
+from relax_mlir.error import (
+    RelaxError,
+    ShapeError,
+    UnsupportedError,
+    expect,
+)
 from relax_mlir.expr.attrs import Attrs
 from relax_mlir.expr.bindings import Binding, binding_of
 from relax_mlir.ir_queries import callee_of, defining_op, entry_block, is_used
@@ -71,6 +76,9 @@ class CodegenRegion:
     """A function with ``relax.codegen``, as its code generator sees it; emitted ops become the new body."""
 
     def __init__(self, function: func.FuncOp, block: ir.Block, composites: Mapping[str, func.FuncOp]) -> None:
+        expect("CodegenRegion: 'function'", function, func.FuncOp, "a function")
+        expect("CodegenRegion: 'block'", block, ir.Block, "the block of its new body")
+        expect("CodegenRegion: 'composites'", composites, Mapping, "functions by name")
         self.function = function
         """The original function, with calls of composite functions."""
         self.params = tuple(map(Value, block.arguments))

@@ -64,7 +64,7 @@ class UnknownNameError(RelaxError, LookupError):
 
     def __init__(self, what: str, name: str, known: Iterable[str], hint: str = "") -> None:
         self.what, self.name, self.known = what, name, sorted(set(known))
-        near = difflib.get_close_matches(name, self.known, n=3, cutoff=0.5)
+        near = difflib.get_close_matches(name, self.known, n=3, cutoff=0.5) if isinstance(name, str) else []
         message = f"unknown {what} '{name}'"
         if near:
             message += "; did you mean " + " or ".join(f"'{n}'" for n in near) + "?"
@@ -136,6 +136,15 @@ def expect(where: str, value: object, kinds: type | UnionType, what: str) -> Non
     """Raise `ArgumentError` unless `value` is an instance of `kinds`; `where`: the function and its parameter."""
     if not isinstance(value, kinds):
         raise ArgumentError(f"{where} is {value!r} ({type(value).__name__}), expected {what}")
+
+
+def expect_all(where: str, values: object, kinds: type | UnionType, what: str) -> None:
+    """Raise `ArgumentError` unless `values` is a list or tuple whose items are of `kinds`; see `expect`."""
+    expect(where, values, list | tuple, f"a list of {what}")
+    assert isinstance(values, list | tuple)
+    for number, item in enumerate(values):
+        if not isinstance(item, kinds):
+            raise ArgumentError(f"{where}[{number}] is {item!r} ({type(item).__name__}), expected {what}")
 
 
 class CompileError(RelaxError):

@@ -1,7 +1,7 @@
 """Reading files named by users, and those of caches: regular files only.
 
 Reading a pipe, a terminal or another device instead of a file could wait forever, or never end.
-All errors are OSError, whose ``strerror`` gives the reason.
+All errors of reading are OSError, whose ``strerror`` gives the reason.
 """
 
 from __future__ import annotations
@@ -11,9 +11,12 @@ import mmap
 import os
 import stat
 from collections.abc import Mapping
+from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 import numpy as np
+
+from relax_mlir.error import ArgumentError, expect
 
 _Path: TypeAlias = str | os.PathLike[str]
 _KINDS = (
@@ -23,6 +26,16 @@ _KINDS = (
     (stat.S_ISCHR, "a device"),
     (stat.S_ISBLK, "a device"),
 )
+
+
+def path_of(where: str, value: object) -> Path:
+    """Return `value` as a path; `where`: the function and its parameter. Raises `ArgumentError`."""
+    expect(where, value, str | os.PathLike, "a path")
+    assert isinstance(value, str | os.PathLike)
+    path = Path(value)
+    if "\0" in str(path):
+        raise ArgumentError(f"{where} is {value!r}, which has a NUL character")
+    return path
 
 
 def open_regular(path: _Path, *, follow_links: bool = True) -> IO[bytes]:

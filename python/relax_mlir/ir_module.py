@@ -106,6 +106,7 @@ class IRModule:
             ParseError: the text is no valid module; carries the diagnostics.
         """
         expect("IRModule.parse: 'text'", text, str, "IR text")
+        expect("IRModule.parse: 'name'", name, str, "the name of a file")
         try:
             text.encode()
         except UnicodeEncodeError as error:
@@ -311,6 +312,9 @@ class IRModule:
 
         `value_names`: true: values have their source names; false: numbers.
         """
+        expect("IRModule.asm: 'locations'", locations, bool, "True or False")
+        expect("IRModule.asm: 'value_names'", value_names, bool, "True or False")
+        expect("IRModule.asm: 'elide_above'", elide_above, int | None, "a number of elements, or None")
         if elide_above is None:
             operation = self.mlir.operation
             return str(operation.get_asm(enable_debug_info=locations, use_name_loc_as_prefix=value_names))

@@ -9,7 +9,12 @@ from weakref import WeakKeyDictionary
 from relax_mlir.analysis.reserved import unusable_name
 from relax_mlir.diagnostics import of_error
 from relax_mlir.dialects.attributes import PRIM_FUNC
-from relax_mlir.error import ArgumentError, UnknownNameError, VerifyError, expect
+from relax_mlir.error import (
+    ArgumentError,
+    UnknownNameError,
+    VerifyError,
+    expect,
+)
 from relax_mlir.mlir import func, ir
 from relax_mlir.module_weights import copied
 
@@ -67,6 +72,7 @@ class ModuleFunctions(Mapping[GlobalVar, "func.FuncOp"]):
 
 def functions_of(module: ir.Module) -> list[func.FuncOp]:
     """All functions at the top level of a module."""
+    expect("the functions of a module: 'module'", module, ir.Module, "an ir.Module, such as mod.mlir")
     return [op for op in module.body.operations if isinstance(op, func.FuncOp)]
 
 

@@ -46,7 +46,7 @@ def module_text(module: ir.Module | ir.Operation, options: PrintOptions = DEFAUL
     """
     if options.without_body is not None:
         module = _without_bodies(module.operation, options.without_body)
-    limit = None if options.elements_limit is None else max(options.elements_limit, 0)
+    limit = None if options.elements_limit is None else min(max(options.elements_limit, 0), 2**63 - 1)
     text: str = module.operation.get_asm(
         enable_debug_info=options.debug_info,
         large_elements_limit=limit,

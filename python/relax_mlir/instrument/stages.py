@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from relax_mlir.files import path_of
 from relax_mlir.instrument.pass_instrument import PassInstrument
 from relax_mlir.module_text import DEFAULT, PrintOptions, file_name, module_text, write_atomically
 
@@ -21,7 +22,7 @@ class DumpStages(PassInstrument):
     """
 
     def __init__(self, directory: str | Path, options: PrintOptions = DEFAULT) -> None:
-        self.directory = Path(directory)
+        self.directory = path_of("DumpStages: 'directory'", directory)
         self.options = options
         self.files: list[Path] = []
 

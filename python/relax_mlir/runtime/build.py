@@ -43,6 +43,7 @@ from relax_mlir.runtime.switch_interval import short_switch_interval
 from relax_mlir.runtime.threads import require_threads
 from relax_mlir.target import Target
 from relax_mlir.transform import PassContext, create_pass
+from relax_mlir.transform.context import as_instruments
 
 if TYPE_CHECKING:
     from relax_mlir.te.schedule import Schedule
@@ -164,7 +165,7 @@ def build(
     dumps = [] if dump_stages is None else [DumpStages(dump_stages)]
     load_libraries(mod.mlir)
     context = with_needed(PassContext.current(), opt_level)
-    with promised("build", mod.mlir), _watched(context, [*dumps, *instruments]):
+    with promised("build", mod.mlir), _watched(context, [*dumps, *as_instruments(instruments)]):
         if exec_mode == "bytecode":
             return _build_bytecode(mod, target, cache, profile)
         stages = None if dump_stages is None else Path(dump_stages)

@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from relax_mlir.error import ArgumentError, UnknownNameError
+from relax_mlir.error import (
+    ArgumentError,
+    UnknownNameError,
+    expect,
+)
 from relax_mlir.lowering.abi.emit_lifecycle import PROFILE_ADDRESS
 from relax_mlir.lowering.runtime_lib.fast_call_state import HANDLE_BIT, SHORT_BIT
 from relax_mlir.mlir import ir
@@ -90,6 +94,7 @@ class Executable(Mapping[str, CompiledFunction]):
         opt_level: int = DEFAULT_OPT_LEVEL,
     ) -> Executable:
         """Compile a module of level L for this machine; `constants[K]` is the array of `@relax.constant.K`."""
+        expect("from_llvm_module: 'module'", module, ir.Module, "a module of level L")
         code, objects = compile_module(module, level("from_llvm_module: 'opt_level'", opt_level))
         return cls(Engine(code, Interface.of(module), constants, objects))
 
@@ -145,6 +150,7 @@ class Executable(Mapping[str, CompiledFunction]):
         Private Relax functions have plans, too. Allocations of prim funcs and kernels are not included. Raises
         UnknownNameError: no such function.
         """
+        expect("memory_plan: 'name'", name, str, "the name of a function")
         plans = self._engine.memory_plans
         if name in plans:
             return MemoryPlan.from_json(plans[name])
@@ -153,6 +159,7 @@ class Executable(Mapping[str, CompiledFunction]):
         return MemoryPlan(name, 0, (), ())
 
     def __getitem__(self, name: str) -> CompiledFunction:
+        expect("Executable: 'name'", name, str, "the name of a function")
         if name not in self._functions:
             if name not in self.functions:
                 raise UnknownNameError("function", name, self.functions)

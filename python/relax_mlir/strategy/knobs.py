@@ -7,7 +7,7 @@ A tuner tries other values, and `relax_mlir.tuning` applies its results.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -50,6 +50,10 @@ class Split(Knob):
 KnobT = TypeVar("KnobT", bound=Knob)
 
 
+MOST_LOOPS = 8
+"""The maximum number of loops that a knob splits one into; the number of candidates grows as a power of it."""
+
+
 @dataclass
 class Config:
     """The configuration of a schedule; `given` are values of some of its knobs."""
@@ -87,10 +91,10 @@ class Config:
         """
         expect(f"define_split '{name}': 'num_outputs'", num_outputs, int, "a number")
         expect(f"define_split '{name}': 'max_factor'", max_factor, int, "a number")
-        if num_outputs < 2 or max_factor < 1:
+        if not 2 <= num_outputs <= MOST_LOOPS or max_factor < 1:
             raise ArgumentError(
-                f"define_split '{name}': {num_outputs} loops of at most {max_factor} elements: expected two or "
-                "more, of at least 1"
+                f"define_split '{name}': {num_outputs} loops of at most {max_factor} elements: expected two to "
+                f"{MOST_LOOPS}, of at least 1"
             )
         inner = num_outputs - 1
         if candidates is None:
@@ -110,6 +114,7 @@ class Config:
         expect("a knob's name", name, str, "a string")
         if name in self.knobs:
             raise ArgumentError(f"the knob '{name}' is defined twice")
+        expect(f"the candidates of the knob '{name}'", candidates, Iterable, "a list of values")
         choices = tuple(candidates)
         if not choices:
             raise ArgumentError(f"the knob '{name}' has no candidates")
@@ -172,6 +177,7 @@ def configured(values: Values | None = None) -> Iterator[Config]:
     Raises:
         ArgumentError: a value is for a knob that the schedule does not define.
     """
+    expect("configured: 'values'", values, Mapping | None, "values of knobs by name")
     config = Config(dict(values or {}))
     token = _active.set(config)
     try:

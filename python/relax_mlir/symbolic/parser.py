@@ -16,7 +16,12 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
-from relax_mlir.error import ArgumentError, ParseError, ShapeError
+from relax_mlir.error import (
+    ArgumentError,
+    ParseError,
+    ShapeError,
+    expect,
+)
 from relax_mlir.symbolic.division import ceildiv, floordiv, floormod, maximum, minimum
 from relax_mlir.symbolic.expr import Dim, Expr, add, as_int, multiply, symbol_atom
 
@@ -45,9 +50,14 @@ def is_identifier(name: str) -> bool:
     return _IDENTIFIER.fullmatch(name) is not None and name != "_" and name not in FUNCTIONS
 
 
-@lru_cache(maxsize=4096)
 def symbol(name: str) -> Expr:
     """The symbol `name`, an unknown non-negative integer. ParseError: not a symbol name."""
+    expect("symbol: 'name'", name, str, "the name of a symbol")
+    return _symbol(name)
+
+
+@lru_cache(maxsize=4096)
+def _symbol(name: str) -> Expr:
     if not is_identifier(name):
         reserved = (
             "it is a function" if name in FUNCTIONS else "expected a letter or '_', letters, digits, '_'"

@@ -8,7 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from relax_mlir.dialects.types import DimLike
-from relax_mlir.error import ArgumentError
+from relax_mlir.error import (
+    ArgumentError,
+    expect_all,
+)
 from relax_mlir.te.expressions import REDUCTION, Expr, IterVar, as_expr
 from relax_mlir.te.reductions import Reduction, as_kind
 from relax_mlir.te.tags import with_scope
@@ -28,6 +31,8 @@ class ComputeOp(Operation):
         attrs: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(name, tag, attrs)
+        expect_all("ComputeOp: 'axis'", axis, IterVar, "axes")
+        expect_all("ComputeOp: 'body'", body, Expr, "expressions")
         self.axis, self.body = tuple(axis), tuple(body)
         shape = tuple(var.dom.extent for var in self.axis)
         names = [name] if len(self.body) == 1 else [f"{name}_{number}" for number in range(len(self.body))]

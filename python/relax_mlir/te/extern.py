@@ -8,7 +8,11 @@ from typing import Any
 
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.types import DimLike
-from relax_mlir.error import ArgumentError, expect
+from relax_mlir.error import (
+    ArgumentError,
+    expect,
+    expect_all,
+)
 from relax_mlir.ir_module import IRModule
 from relax_mlir.mlir import func
 from relax_mlir.te.tags import with_scope
@@ -39,6 +43,9 @@ class ExternOp(Operation):
         attrs: Mapping[str, Any] | None,
     ) -> None:
         super().__init__(name, tag, attrs)
+        expect_all("ExternOp: 'inputs'", inputs, Tensor, "tensors")
+        expect_all("ExternOp: 'shapes'", shapes, list | tuple, "shapes")
+        expect_all("ExternOp: 'types'", types, str, "dtypes")
         self.inputs = tuple(inputs)
         self.call: ExternCall | None = None
         for number, (shape, dtype) in enumerate(zip(shapes, types, strict=True)):

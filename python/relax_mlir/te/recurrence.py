@@ -6,7 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from relax_mlir import symbolic
-from relax_mlir.error import ArgumentError, ShapeError, UnsupportedError
+from relax_mlir.error import (
+    ArgumentError,
+    ShapeError,
+    UnsupportedError,
+    expect_all,
+)
 from relax_mlir.symbolic import Dim
 from relax_mlir.te.compute import ComputeOp
 from relax_mlir.te.expressions import DATA_PARALLEL, IterVar, Load, Range
@@ -33,6 +38,11 @@ class ScanOp(Operation):
         attrs: Mapping[str, Any] | None,
     ) -> None:
         super().__init__(name, tag, attrs)
+        for what, tensors in (("init", init), ("update", update), ("state_placeholder", state_placeholder)):
+            expect_all(f"ScanOp: '{what}'", tensors, Tensor, "tensors")
+            if not tensors:
+                raise ArgumentError(f"ScanOp: '{what}' is empty, expected a tensor for each state")
+        expect_all("ScanOp: 'inputs'", inputs, Tensor, "tensors")
         self.init, self.update, self.state_placeholder = tuple(init), tuple(update), tuple(state_placeholder)
         self.inputs = tuple(inputs)
         begin, end = init[0].shape[0], state_placeholder[0].shape[0]

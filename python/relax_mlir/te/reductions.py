@@ -12,7 +12,13 @@ from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.types import DimLike
-from relax_mlir.error import ArgumentError, DTypeError, RelaxError, ShapeError
+from relax_mlir.error import (
+    ArgumentError,
+    DTypeError,
+    RelaxError,
+    ShapeError,
+    expect,
+)
 from relax_mlir.symbolic import Dim
 from relax_mlir.te.expressions import (
     INDEX,
@@ -184,6 +190,8 @@ def comm_reducer(
     With tuples the reducer takes a tuple of expressions and returns a tuple of reductions, which is the value of a
     `compute` with several outputs.
     """
+
+    expect("comm_reducer: 'name'", name, str, "a name")
 
     def reducer(
         expr: Any,  # noqa: ANN401 - an expression, or a tuple of them

@@ -9,7 +9,13 @@ from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.location import user_frame_position
 from relax_mlir.dialects.types import DimLike, as_dim, shape_text
-from relax_mlir.error import ArgumentError, DTypeError, ShapeError, UnsupportedError, expect
+from relax_mlir.error import (
+    ArgumentError,
+    DTypeError,
+    ShapeError,
+    UnsupportedError,
+    expect,
+)
 from relax_mlir.symbolic import Dim
 from relax_mlir.te.expressions import DATA_PARALLEL, Expr, IterVar, Load, Range, index
 from relax_mlir.te.operators import Operators
@@ -42,6 +48,7 @@ class Operation:
     """
 
     def __init__(self, name: str, tag: str = "", attrs: Mapping[str, Any] | None = None) -> None:
+        expect(f"{type(self).__name__}: 'attrs'", attrs, Mapping | None, "a dictionary")
         self.name, self.tag, self.attrs = name, tag, dict(attrs or {})
         self.position = user_frame_position()
         self.outputs: list[Tensor] = []

@@ -24,6 +24,18 @@ def require(what: str, value: object) -> Tensor:
     return value
 
 
+def listed(what: str, value: object) -> list[Any]:
+    """The items of `value`, which must be a list or tuple."""
+    expect(what, value, list | tuple, "a list or tuple")
+    assert isinstance(value, list | tuple)
+    return list(value)
+
+
+def one_or_listed(what: str, value: object) -> list[Any]:
+    """The items of `value`, which must be an integer or a list or tuple."""
+    return [value] if isinstance(value, int) else listed(what, value)
+
+
 def require_float(what: str, tensor: Tensor) -> None:
     """Raise `DTypeError` unless the tensor holds floats."""
     if not tensor.dtype.startswith(("float", "bfloat")):

@@ -13,7 +13,15 @@ from relax_mlir.symbolic import Dim
 from relax_mlir.te import functions
 from relax_mlir.te.expressions import Expr
 from relax_mlir.te.tensors import Tensor
-from relax_mlir.topi.common import axis_of, computed, dim_of, dims_of, require, size
+from relax_mlir.topi.common import (
+    axis_of,
+    computed,
+    dim_of,
+    dims_of,
+    listed,
+    require,
+    size,
+)
 from relax_mlir.topi.tag import ELEMWISE, INJECTIVE
 
 
@@ -62,7 +70,12 @@ def _float_range(begin: Any, end: Any, step: Any, dtype: str) -> Tensor:  # noqa
         raise ArgumentError(
             f"topi.arange: {begin}, {end} and {step} are not three numbers with a step other than 0"
         )
-    count = max(-int(-(end - begin) // step), 0)
+    try:
+        count = max(-int(-(end - begin) // step), 0)
+    except (ValueError, OverflowError):
+        raise ArgumentError(
+            f"topi.arange: there is no number of steps from {begin} to {end} by {step}"
+        ) from None
     _require_held(begin, step, count, dtypes.dtype(dtype))
     return computed(
         [count],
@@ -74,7 +87,9 @@ def _float_range(begin: Any, end: Any, step: Any, dtype: str) -> Tensor:  # noqa
 
 def meshgrid(a_tuple: Sequence[Tensor], indexing: str = "ij") -> list[Tensor]:
     """For each of the tensors of rank 1, a tensor with its elements along its dimension of the common grid."""
-    tensors = [require("topi.meshgrid: a tensor", tensor) for tensor in a_tuple]
+    tensors = [
+        require("topi.meshgrid: a tensor", tensor) for tensor in listed("topi.meshgrid: 'a_tuple'", a_tuple)
+    ]
     if indexing not in ("ij", "xy") or any(tensor.ndim > 1 for tensor in tensors):
         raise ArgumentError("topi.meshgrid: takes tensors of one dimension, and 'indexing' is 'ij' or 'xy'")
     order = list(range(len(tensors)))

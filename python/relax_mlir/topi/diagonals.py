@@ -12,7 +12,13 @@ from relax_mlir.symbolic import Dim
 from relax_mlir.te import functions
 from relax_mlir.te.expressions import Expr
 from relax_mlir.te.tensors import Tensor
-from relax_mlir.topi.common import computed, dim_of, require, size
+from relax_mlir.topi.common import (
+    computed,
+    dim_of,
+    one_or_listed,
+    require,
+    size,
+)
 from relax_mlir.topi.tag import INJECTIVE
 
 ALIGNMENTS = ("RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT")
@@ -43,7 +49,8 @@ def matrix_set_diag(
     """
     what = "topi.matrix_set_diag"
     tensor, new = require(f"{what}: 'data'", data), require(f"{what}: 'diagonal'", diagonal)
-    given = [k, k] if isinstance(k, int) else list(k) * (2 if len(k) == 1 else 1)
+    given = one_or_listed(f"{what}: 'k'", k)
+    given = given * 2 if len(given) == 1 else given
     if len(given) != 2 or not all(isinstance(d, int) for d in given) or given[0] > given[1]:
         raise ArgumentError(
             f"{what}: 'k' is {k!r}, expected an integer, or two of which the first is not larger"

@@ -14,7 +14,13 @@ from relax_mlir.symbolic import Dim
 from relax_mlir.te import reductions
 from relax_mlir.te.expressions import Expr, ExprLike
 from relax_mlir.te.tensors import Tensor
-from relax_mlir.topi.common import axis_of, computed, require
+from relax_mlir.topi.common import (
+    axis_of,
+    computed,
+    listed,
+    one_or_listed,
+    require,
+)
 from relax_mlir.topi.tag import COMM_REDUCE
 
 WHAT = "topi.einsum"
@@ -121,9 +127,9 @@ def tensordot(a: Tensor, b: Tensor, axes: int | Sequence[int] | Sequence[Sequenc
             raise ShapeError(f"{what}: {axes} axes of {first} and {second}")
         pairs = [list(range(first.ndim - axes, first.ndim)), list(range(axes))]
     else:
-        if len(axes) != 2:
+        if len(listed(f"{what}: 'axes'", axes)) != 2:
             raise ArgumentError(f"{what}: 'axes' is {axes!r}, expected a number, or two lists")
-        pairs = [[item] if isinstance(item, int) else list(item) for item in axes]
+        pairs = [one_or_listed(f"{what}: 'axes'", item) for item in axes]
     own = [
         [axis_of(what, axis, t.ndim) for axis in pair] for pair, t in zip(pairs, (first, second), strict=True)
     ]

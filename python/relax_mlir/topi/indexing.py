@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from relax_mlir.error import ArgumentError, ShapeError
+from relax_mlir.error import ArgumentError, ShapeError, expect
 from relax_mlir.symbolic import Dim
 from relax_mlir.te import functions
 from relax_mlir.te.expressions import Expr, ExprLike
@@ -137,6 +137,7 @@ def _vectors_taken(
     is_last: bool,
 ) -> Tensor:
     """The elements at vectors of `count` indices, in the last dimension of `index` or in the first one."""
+    expect(f"{what}: 'batch_dims'", batch_dims, int, "the number of leading dimensions that both share")
     if not isinstance(count, int) or not 0 <= batch_dims < index.ndim or batch_dims + count > tensor.ndim:
         raise ShapeError(
             f"{what}: the indices {index} do not name up to {tensor.ndim - batch_dims} dimensions of {tensor} by a "

@@ -18,6 +18,7 @@ from relax_mlir.topi.common import (
     dim_of,
     dims_of,
     flattened,
+    listed,
     product,
     replaced,
     require,
@@ -26,11 +27,14 @@ from relax_mlir.topi.common import (
 )
 from relax_mlir.topi.tag import INJECTIVE
 
+MOST_AXES = 64
+"""How many dimensions a tensor may get at once; NumPy's arrays have no more."""
+
 
 def transpose(a: Tensor, axes: Sequence[int] | None = None) -> Tensor:
     """The dimensions in another order; reversed by default."""
     tensor = require("topi.transpose: 'a'", a)
-    given = list(range(tensor.ndim))[::-1] if axes is None else list(axes)
+    given = list(range(tensor.ndim))[::-1] if axes is None else listed("topi.transpose: 'axes'", axes)
     order = [axis_of("topi.transpose", axis, tensor.ndim) for axis in given]
     if sorted(order) != list(range(tensor.ndim)):
         raise ShapeError(f"topi.transpose: 'axes' is {given}, no order of {tensor.ndim} dimensions")
@@ -106,8 +110,8 @@ def expand_dims(a: Tensor, axis: int, num_newaxis: int = 1) -> Tensor:
     """Insert `num_newaxis` dimensions of size 1 before dimension `axis`."""
     tensor = require("topi.expand_dims: 'a'", a)
     place = axis_of("topi.expand_dims", axis, tensor.ndim + 1)
-    if not isinstance(num_newaxis, int) or num_newaxis < 0:
-        raise ArgumentError(f"topi.expand_dims: 'num_newaxis' is {num_newaxis!r}, expected 0 or more")
+    if not isinstance(num_newaxis, int) or not 0 <= num_newaxis <= MOST_AXES:
+        raise ArgumentError(f"topi.expand_dims: 'num_newaxis' is {num_newaxis!r}, expected 0 to {MOST_AXES}")
     shape = [*tensor.shape[:place], *[1] * num_newaxis, *tensor.shape[place:]]
     return computed(
         shape, lambda *i: tensor(*i[:place], *i[place + num_newaxis :]), "T_expand_dims", INJECTIVE
@@ -115,7 +119,7 @@ def expand_dims(a: Tensor, axis: int, num_newaxis: int = 1) -> Tensor:
 
 
 def _together(what: str, tensors: Sequence[Tensor]) -> list[Tensor]:
-    found = [require(f"{what}: a tensor", tensor) for tensor in tensors]
+    found = [require(f"{what}: a tensor", tensor) for tensor in listed(f"{what}: the tensors", tensors)]
     if not found:
         raise ArgumentError(f"{what}: there is no tensor")
     if len({tensor.dtype for tensor in found}) > 1:

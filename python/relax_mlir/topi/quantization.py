@@ -36,6 +36,7 @@ def quantize(
     tensor = require(f"{what}: 'data'", data)
     require_float(what, tensor)
     wanted = _quantized(what, out_dtype)
+    require(f"{what}: 'scale'", scale)
     kind = "float64" if "float64" in (tensor.dtype, scale.dtype) or wanted == "int32" else "float32"
     factor, zero, tag = _parameters(what, tensor, scale, zero_point, axis, kind)
 

@@ -19,6 +19,7 @@ from relax_mlir.topi.common import (
     computed,
     dims_of,
     index_tensor_of,
+    listed,
     product,
     require,
     require_equal,
@@ -64,7 +65,10 @@ def sliding_window(data: Tensor, axis: int, window_shape: Sequence[int], strides
     if not isinstance(axis, int) or not 0 <= axis <= tensor.ndim:
         raise ShapeError(f"{what}: axis {axis!r} of a tensor of {tensor.ndim} dimensions")
     rank = tensor.ndim - axis
-    given = [*window_shape, *strides]
+    given = [
+        *listed(f"{what}: 'window_shape'", window_shape),
+        *listed(f"{what}: 'strides'", strides),
+    ]
     if (
         len(window_shape) != rank
         or len(strides) != rank
@@ -144,7 +148,7 @@ def expand_like(a: Tensor, shape_like: Tensor, axis: int | Sequence[int]) -> Ten
 
 def elemwise_sum(xs: Sequence[Tensor]) -> Tensor:
     """The sum of tensors of one shape."""
-    if not xs:
+    if not listed("topi.elemwise_sum: 'xs'", xs):
         raise ArgumentError("topi.elemwise_sum: there is no tensor")
     total = require("topi.elemwise_sum: a tensor", xs[0])
     for other in xs[1:]:

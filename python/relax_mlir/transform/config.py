@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from relax_mlir.error import ArgumentError, UnknownNameError
+from relax_mlir.error import (
+    ArgumentError,
+    UnknownNameError,
+    expect,
+)
 
 
 @dataclass(frozen=True)
@@ -42,6 +47,10 @@ def register_config_option(key: str, type: type, default: object, help: str = ""
     Raises:
         ArgumentError: the key is taken, or the default does not have the type.
     """
+    what = "register_config_option"
+    expect(f"{what}: 'key'", key, str, "the name of an option")
+    expect(f"{what}: 'type'", type, builtins.type, "a class, such as int")
+    expect(f"{what}: 'help'", help, str, "a text")
     if key in _OPTIONS:
         raise ArgumentError(f"config option '{key}' is registered already")
     option = ConfigOption(key, type, default, help)

@@ -78,7 +78,7 @@ class PassContext:
         expect("PassContext: 'config'", config, Mapping | None, "options by key")
         expect("PassContext: 'diag_ctx'", diag_ctx, DiagnosticContext | None, "a DiagnosticContext")
         self.config = check_config(config)
-        self.instruments = _instruments(instruments)
+        self.instruments = as_instruments(instruments)
         self.diag_ctx = diag_ctx
         self.instrument_error: BaseException | None = None
         self.reported_errors: list[Diagnostic] = []
@@ -145,7 +145,7 @@ class PassContext:
     def override_instruments(self, instruments: Iterable[PassInstrument] | None) -> None:
         """Exit the current instruments and enter these instead (rules 2 and 3)."""
         self._exit_instruments()
-        self.instruments = _instruments(instruments)
+        self.instruments = as_instruments(instruments)
         self._enter_instruments()
 
     def before_pass(self, module: IRModule, info: PassInfo, ask: bool = True) -> bool:
@@ -199,7 +199,8 @@ def _names(what: str, given: Iterable[str] | None) -> frozenset[str]:
     return frozenset(known_name(name) for name in pass_names(what, given))
 
 
-def _instruments(given: Iterable[PassInstrument] | None) -> list[PassInstrument]:
+def as_instruments(given: Iterable[PassInstrument] | None) -> list[PassInstrument]:
+    """The instruments of a context; raises `ArgumentError` for anything else."""
     if given is None:
         return []
     expect("PassContext: 'instruments'", given, Iterable, "a list of PassInstruments")

@@ -21,6 +21,7 @@ from relax_mlir.tuning.dask_worker import (
     needs_of,
 )
 from relax_mlir.tuning.measure import Measurement, measurement_of, refused_by_schedule, request_of
+from relax_mlir.tuning.search import require_seed
 from relax_mlir.tuning.task import Sizes, Task
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class DaskWorkers:
     _entered: int = 0
 
     def __post_init__(self) -> None:
+        require_seed("DaskWorkers", self.seed)
         for name, at_least in (("rounds", 1), ("retries", 0)):
             expect(f"DaskWorkers: '{name}'", getattr(self, name), int, "a number")
             if getattr(self, name) < at_least:

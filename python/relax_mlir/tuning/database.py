@@ -11,7 +11,11 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from relax_mlir.error import ParseError, expect
+from relax_mlir.error import (
+    ParseError,
+    expect,
+    expect_all,
+)
 from relax_mlir.files import read_text
 from relax_mlir.module_text import write_atomically
 from relax_mlir.strategy.history import Choice, Known
@@ -72,6 +76,7 @@ class TableRecord:
 
 def features_of(task: Task) -> tuple[str, ...]:
     """The CPU features of a task's target."""
+    expect("a task of the database", task, Task, "a task")
     return tuple(sorted(task.target.features))
 
 
@@ -98,6 +103,9 @@ class Database:
 
     def add(self, *records: Record | TableRecord) -> None:
         """Add records, and write the file."""
+        expect_all(
+            "Database.add: 'records'", records, Record | TableRecord, "records of measurements or tables"
+        )
         self._take(*records)
         self.save()
 

@@ -9,7 +9,11 @@ from math import exp, inf, isqrt, log, prod
 
 import numpy as np
 
-from relax_mlir.error import ArgumentError, expect
+from relax_mlir.error import (
+    ArgumentError,
+    expect,
+    expect_all,
+)
 from relax_mlir.strategy.size_table import MAX_CONFIGURATIONS, SizeRow, SizeTable
 from relax_mlir.tuning.measure import BETTER, Measurement, Objective
 from relax_mlir.tuning.task import Sizes
@@ -68,6 +72,8 @@ def find_table(
         ArgumentError: nothing was measured for these sizes; a limit below 1, or above 4.
     """
     require_limit(limit)
+    expect_all("find_table: 'measurements'", measurements, Measurement, "measurements")
+    expect("find_table: 'sizes'", sizes, list | tuple, "a list of sizes")
     known = [m for m in measurements if not m.error and len(m.times) == len(sizes)]
     if not known:
         raise ArgumentError(f"no candidate was measured for these {len(sizes)} sizes")

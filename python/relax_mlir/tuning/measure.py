@@ -14,6 +14,7 @@ from typing import Any, Literal, Protocol, TypeVar
 from relax_mlir.error import ArgumentError, RelaxError, expect
 from relax_mlir.strategy.knobs import Values
 from relax_mlir.tuning.measure_process import MeasureProcess
+from relax_mlir.tuning.search import require_seed
 from relax_mlir.tuning.task import Sizes, Task
 
 Objective = Literal["mean", "worst"]
@@ -105,6 +106,7 @@ class LocalWorkers:
     _entered: int = 0
 
     def __post_init__(self) -> None:
+        require_seed("LocalWorkers", self.seed)
         for name in ("count", "rounds"):
             expect(f"LocalWorkers: '{name}'", getattr(self, name), int, "a number")
             if getattr(self, name) < 1:

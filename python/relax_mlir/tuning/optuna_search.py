@@ -6,9 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from relax_mlir.error import UnsupportedError
+from relax_mlir.error import (
+    UnsupportedError,
+    expect,
+)
 from relax_mlir.strategy.knobs import Values
-from relax_mlir.tuning.search import RandomSearch, key_of_values
+from relax_mlir.tuning.search import (
+    RandomSearch,
+    key_of_values,
+    require_search,
+)
 
 REPEATED = 16
 """The number of known configurations that Optuna may propose in a row before one is drawn at random."""
@@ -27,6 +34,7 @@ class OptunaSearch(RandomSearch):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        require_search("OptunaSearch", self.space, self.seed)
         try:
             import optuna
         except ImportError:
@@ -38,7 +46,7 @@ class OptunaSearch(RandomSearch):
         optuna.logging.set_verbosity(optuna.logging.WARNING)  # Optuna logs the creation of a study
         try:
             self._study = optuna.create_study(
-                direction="maximize", sampler=optuna.samplers.TPESampler(seed=self.seed)
+                direction="maximize", sampler=optuna.samplers.TPESampler(seed=self.seed % 2**32)
             )
         finally:
             optuna.logging.set_verbosity(before)
@@ -48,6 +56,7 @@ class OptunaSearch(RandomSearch):
 
     def propose(self, count: int) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []
+        expect("OptunaSearch.propose: 'count'", count, int, "a number of configurations")
         while len(found) < count and len(self.seen) < self.size:
             values = self._next()
             found += super().propose(1) if values is None else [values]

@@ -4,15 +4,33 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any, Protocol
 
+from relax_mlir.dialects.number_attributes import real
+from relax_mlir.error import ArgumentError, expect
 from relax_mlir.strategy.knobs import Values
 
 Space = Mapping[str, Sequence[Any]]
+
+
+def require_seed(where: str, seed: object) -> None:
+    """Raise `ArgumentError` unless `seed` is an integer from 0 on."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise ArgumentError(f"{where}: 'seed' is {seed!r}, expected an integer from 0 on")
+
+
+def require_search(where: str, space: object, seed: object) -> None:
+    """Raise `ArgumentError` unless the arguments of a search are a space and a seed."""
+    expect(f"{where}: 'space'", space, Mapping, "a dictionary of knobs and their candidates")
+    assert isinstance(space, Mapping)
+    for name, candidates in space.items():
+        expect(f"{where}: 'space'[{name!r}]", candidates, Sequence, "a list of candidates")
+    require_seed(where, seed)
 
 
 class Search(Protocol):
@@ -36,6 +54,7 @@ class RandomSearch:
     seen: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
+        require_search(type(self).__name__, self.space, self.seed)
         self.rng = random.Random(self.seed)
 
     @property
@@ -45,14 +64,23 @@ class RandomSearch:
 
     def propose(self, count: int) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []
+        expect(f"{type(self).__name__}.propose: 'count'", count, int, "a number of configurations")
         for values in self._candidates():
-            if len(found) == count or len(self.seen) >= self.size:
+            if len(found) >= count or len(self.seen) >= self.size:
                 break
             if self._take(values):
                 found.append(values)
         return found
 
     def tell(self, values: Values, score: float) -> None:
+        what = f"{type(self).__name__}.tell"
+        expect(f"{what}: 'values'", values, Mapping, "values of knobs")
+        if values.keys() != self.space.keys():
+            raise ArgumentError(
+                f"{what}: 'values' is {values!r}, expected a value for each of {list(self.space)}"
+            )
+        if math.isnan(real(score, f"{what}: 'score'")):
+            raise ArgumentError(f"{what}: 'score' is NaN; a configuration that failed has the score 0")
         self.seen.add(key_of_values(values))
 
     def _take(self, values: dict[str, Any]) -> bool:

@@ -10,7 +10,11 @@ from typing import Any
 
 from relax_mlir import symbolic
 from relax_mlir.cached import cached_property
-from relax_mlir.error import ArgumentError, expect
+from relax_mlir.error import (
+    ArgumentError,
+    expect,
+    expect_all,
+)
 from relax_mlir.ir_module import IRModule
 from relax_mlir.lowering.legalize.legalize_ops import LegalizeOps
 from relax_mlir.passes.normalize import Normalize
@@ -160,6 +164,10 @@ class Task:
 
         `bounds`: of the symbols; None: those of the task.
         """
+        what = f"task '{self.name}': draw_sizes"
+        expect(f"{what}: 'count'", count, int, "a number")
+        expect(f"{what}: 'bounds'", bounds, Mapping | None, "bounds of symbols, or None")
+        expect(f"{what}: 'seed'", seed, int, "an integer")
         rng, bounds = random.Random(seed), self.bounds if bounds is None else bounds
         found = []
         for _ in range(count if self.symbols else 1):
@@ -216,7 +224,11 @@ def create_task(
     Raises:
         ArgumentError: `schedule` does not return a schedule, or one without knobs.
     """
-    expect("create_task: 'args'", args, list | tuple, "a list of te.Tensors")
+    if not callable(schedule):
+        raise ArgumentError(
+            f"create_task: 'schedule' is {schedule!r}, expected a function of the computed tensors"
+        )
+    expect_all("create_task: 'args'", args, Tensor, "te.Tensors")
     inputs = tuple(t for t in args if isinstance(t.op, PlaceholderOp))
     outputs = tuple(t for t in args if not isinstance(t.op, PlaceholderOp))
 

@@ -10,7 +10,10 @@ from collections.abc import Sequence
 from math import prod
 
 from relax_mlir import te
-from relax_mlir.error import ArgumentError, expect
+from relax_mlir.error import (
+    ArgumentError,
+    expect_all,
+)
 from relax_mlir.strategy.knobs import get_config
 from relax_mlir.te import ComputeOp, IterVar, Schedule, Tensor
 
@@ -36,7 +39,7 @@ def tiled_schedule(outs: Sequence[Tensor]) -> Schedule:
     Raises:
         ArgumentError: several outputs, or one without axes.
     """
-    expect("tiled_schedule: 'outs'", outs, list | tuple, "a list of computed te.Tensors")
+    expect_all("tiled_schedule: 'outs'", outs, Tensor, "computed te.Tensors")
     if len(outs) != 1 or not isinstance(outs[0].op, ComputeOp) or len(outs[0].op.outputs) != 1:
         raise ArgumentError("tiled_schedule takes one computed tensor: schedule several outputs by hand")
     (out,) = outs

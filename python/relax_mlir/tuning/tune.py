@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from time import monotonic
 
-from relax_mlir.error import ArgumentError
+from relax_mlir.error import (
+    ArgumentError,
+    expect,
+)
 from relax_mlir.tuning.database import Database
 from relax_mlir.tuning.measure import LocalWorkers, Objective, Workers
 from relax_mlir.tuning.task import Sizes, Task
@@ -55,6 +58,7 @@ def tune(
     """
     if budget is None and trials is None:
         raise ArgumentError("tune: give a budget of seconds, or a number of trials")
+    expect("tune: 'budget'", budget, int | float | None, "seconds, or None")
     deadline = None if budget is None else monotonic() + budget
     run = TuningRun(
         task,

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from relax_mlir import notebook
-from relax_mlir.error import ArgumentError, UnknownNameError
+from relax_mlir.dialects.number_attributes import integer
+from relax_mlir.error import (
+    ArgumentError,
+    BoundsError,
+    UnknownNameError,
+    expect,
+    expect_all,
+)
+from relax_mlir.files import path_of
 from relax_mlir.vm import bytecode
 from relax_mlir.vm.bytecode import MAX_WORD, Instruction
 from relax_mlir.vm.code_table import Words
@@ -56,6 +64,8 @@ class Executable:
     """True if kernels are compiled without the checks of users' prim funcs (see `load`)."""
 
     def __post_init__(self) -> None:
+        expect_all("vm.Executable: 'functions'", self.functions, FunctionInfo, "functions")
+        expect("vm.Executable: 'constants'", self.constants, list | tuple, "a list of constants")
         constants = (normalize(value, f"constant {index}") for index, value in enumerate(self.constants))
         object.__setattr__(self, "functions", tuple(self.functions))
         object.__setattr__(self, "constants", tuple(constants))
@@ -97,7 +107,10 @@ class Executable:
         raise UnknownNameError("function", name, [info.name for info in self.functions])
 
     def instruction(self, index: int) -> Instruction:
-        """Return an instruction by its index among those of all functions. Raises IndexError."""
+        """Return an instruction by its index among those of all functions. Raises BoundsError."""
+        index = integer(index, "vm.Executable.instruction: 'index'")
+        if not -self.offsets.size <= index < self.offsets.size:
+            raise BoundsError(f"instruction {index} of {self.offsets.size}")
         return bytecode.decode(self.words, int(self.offsets[index]))  # type: ignore[arg-type]  # a row of integers
 
     def __eq__(self, other: object) -> bool:
@@ -135,7 +148,9 @@ class Executable:
         """
         from relax_mlir.vm import python_form
 
-        return python_form.as_python(self, None if constants is None else Path(constants))
+        return python_form.as_python(
+            self, None if constants is None else path_of("vm.Executable.as_python: 'constants'", constants)
+        )
 
     astext = as_text
     aspython = as_python
@@ -150,7 +165,7 @@ class Executable:
         from relax_mlir.vm import executable_file, library_file
 
         library_file.require_text_of_kernels(self, "save")
-        executable_file.save(self, Path(path))
+        executable_file.save(self, path_of("vm.Executable.save: 'path'", path))
 
     def export_library(self, path: str | os.PathLike[str], *, bytecode: str = "inside") -> Path:
         """Write a shared library (``.so``) with the machine code of the kernels, so that loading compiles nothing.
@@ -165,7 +180,7 @@ class Executable:
         """
         from relax_mlir.vm import library_file
 
-        return library_file.export(self, Path(path), bytecode)
+        return library_file.export(self, path_of("vm.Executable.export_library: 'path'", path), bytecode)
 
     @classmethod
     def load(
@@ -189,7 +204,7 @@ class Executable:
         """
         from relax_mlir.vm import executable_file, library_file
 
-        path = Path(path)
+        path = path_of("vm.Executable.load: 'path'", path)
         if path.suffix == ".so":
             return library_file.load(path, check_tensors)
         loaded = executable_file.load(path, check_tensors)

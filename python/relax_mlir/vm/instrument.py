@@ -11,6 +11,7 @@ import numpy as np
 import tvm_ffi
 
 from relax_mlir.arrays import to_ffi
+from relax_mlir.error import expect
 from relax_mlir.runtime.live_errors import keep_errors
 from relax_mlir.vm.bytecode import Call
 from relax_mlir.vm.code_table import Words
@@ -61,6 +62,9 @@ class VMProfile:
     """
 
     def __init__(self, executable: Executable, start: Callable[[VMProfile | None], Words]) -> None:
+        from relax_mlir.vm.executable import Executable  # which imports this module
+
+        expect("VMProfile: 'executable'", executable, Executable, "an executable of bytecode")
         self._executable, self._start = executable, start
         self._numbers = np.zeros((executable.offsets.size, 2), np.int64)
 

@@ -8,7 +8,13 @@ from typing import Any
 
 import tvm_ffi
 
-from relax_mlir.error import ArgumentError, DeviceError, PackedFunctionError, UnknownNameError, expect
+from relax_mlir.error import (
+    ArgumentError,
+    DeviceError,
+    PackedFunctionError,
+    UnknownNameError,
+    expect,
+)
 from relax_mlir.lowering.abi.signature import Place, before_results
 from relax_mlir.lowering.runtime_lib.fast_call_state import MACHINE_BIT
 from relax_mlir.runtime.live_errors import keep_errors
@@ -55,6 +61,7 @@ class VMFunction(NativeFunction):
         written: Sequence[int] = (),
     ) -> None:
         """Wrap a function of `executable`; `descriptor` is its descriptor in a machine that `ffi` keeps alive."""
+        expect("VMFunction: 'info'", info, FunctionInfo, "a function of the executable")
         names = info.param_names or [str(number) for number in range(info.num_args)]
         places = tuple(Place((number,), names[number]) for number in written)
         inputs = before_results(places, info.num_args)
@@ -138,6 +145,7 @@ class VirtualMachine(Mapping[str, VMFunction]):
         self._profile: VMProfile | None = None
 
     def __getitem__(self, name: str) -> VMFunction:
+        expect("VirtualMachine: 'name'", name, str, "the name of a function")
         if name not in self._functions:
             known = self.executable.function_names
             if name not in known:
@@ -167,6 +175,7 @@ class VirtualMachine(Mapping[str, VMFunction]):
 
     def packed(self, name: str) -> tvm_ffi.Function:
         """Return the packed function that the machine calls by this name. Raises UnknownNameError."""
+        expect("VirtualMachine.packed: 'name'", name, str, "the name of a packed function")
         if name not in self._packed:
             raise UnknownNameError("packed function", name, self._packed)
         return self._packed[name]

@@ -6,7 +6,10 @@ import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from relax_mlir.error import RelaxError
+from relax_mlir.error import (
+    RelaxError,
+    expect,
+)
 from relax_mlir.runtime.memory import MemoryStats, memory_stats, release_memory
 
 if TYPE_CHECKING:
@@ -38,6 +41,9 @@ class VMState:
     """
 
     def __init__(self, machine: VirtualMachine) -> None:
+        from relax_mlir.vm.machine import VirtualMachine  # which imports this module
+
+        expect("VMState: 'machine'", machine, VirtualMachine, "a virtual machine")
         self._machine = weakref.ref(machine)
         self.allocators: tuple[Allocator, ...] = (Allocator(),)
         self.values: dict[str, Any] = {}

@@ -2,61 +2,71 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
+from typing import Any
 
-import numpy as np
 import pytest
 import relax_mlir as rx
 import sweep
+from hostile import findings, public
 from relax_mlir import op
-from relax_mlir.error import RelaxError
 
-ROOMS = (op,)
-BUILDERS = {
-    f"{room.__name__}.{name}": getattr(room, name)
-    for room in ROOMS
-    for name in room.__all__
-    if inspect.isfunction(getattr(room, name))
-}
-HOSTILE = (
-    *(None, 10**22, -1, 2.5, True, "", "é\n\0", b"\0", object(), int, [], {}, (None,), ["x", 3], ("n", -1)),
-    *(float("nan"), np.array([{}], dtype=object)),
-)
 PARTS = 8
-OF_PYTHON = ("required positional", "required keyword-only", "positional argument", "takes no arguments")
 
 
-def calls(build: Callable[..., object], x: rx.Var) -> list[tuple[object, ...]]:
-    """The arguments of the calls: all hostile, or one among tensors."""
-    parameters = inspect.signature(build).parameters.values()
-    ordered = [each for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD]
-    needed = sum(each.default is each.empty for each in ordered)
-    places = range(min(len(ordered), 5))
-    return [
-        each
-        for value in HOSTILE
-        for each in (
-            (value,) * needed,
-            *((x,) * place + (value,) + (x,) * (needed - place - 1) for place in places),
-        )
-    ]
+def variables() -> dict[str, rx.Var]:
+    """Values of each kind, by the names of the parameters that they fit; "" fits most."""
+    return {
+        "": rx.Var("x", rx.Tensor(("n", 8), "float32")),
+        "state": rx.Var("state", rx.Tensor((3,), "uint64")),
+        "heap": rx.Var("heap", rx.Tensor((4,), "int64")),
+        "storage": rx.Var("storage", rx.Object()),
+        "tuple_value": rx.Var("fields", rx.Tuple([rx.Tensor((4,), "float32")])),
+        "data": rx.Var("image", rx.Tensor((1, 4, 8, 8), "float32")),
+        "weight": rx.Var("weight", rx.Tensor((4, 4, 3, 3), "float32")),
+    }
+
+
+def literals(x: rx.Var) -> dict[str, Any]:
+    """Numbers, names and lists by the names of the parameters that they fit."""
+    info = rx.Tensor((4,), "float32")
+    sizes = {"shape": (2, 3), "size": (4,), "pattern": (2, 3), "tir_vars": (1,), "pad_width": (1, 1, 1, 1)}
+    lists = {
+        "codes": [0, 1],
+        "values": [1, 1],
+        "indices": [0, 1],
+        "axes": [0],
+        "args": [x],
+        "inplace_indices": [0],
+    }
+    names = {"dtype": "float32", "callee": "f", "func": "f", "relation": "equal", "subscripts": "ab->a"}
+    more_names = {"name": "relax.abs", "op_name": "relax.abs", "attr_key": "key"}
+    numbers = {
+        "low": 0,
+        "high": 4,
+        "axis": 0,
+        "count": 4,
+        "n": 4,
+        "start": 0,
+        "repeats": 2,
+        "index": 0,
+        "shift": 1,
+    }
+    more = {"depth": 3, "upscale_factor": 2, "downscale_factor": 2, "num_groups": 2, "channel_axis": 1}
+    rest = {"lower": 0, "upper": 3, "window_size": 4, "spatial_scale": 1.0, "pooled_size": 2}
+    functions = {"body": lambda *args: args[1:], "then": lambda: x, "otherwise": lambda: x}
+    infos = {"out": info, "out_ty": info, "out_sinfo": info}
+    return {**sizes, **lists, **names, **more_names, **numbers, **more, **rest, **functions, **infos}
 
 
 @pytest.mark.parametrize("part", range(PARTS if sweep.ALL else 1))
 def test_hostile_operands(part: int) -> None:
-    found = []
-    for name, build in list(BUILDERS.items())[part::PARTS]:
-        builder, x = rx.BlockBuilder(), rx.Var("x", rx.Tensor(("n", 8), "float32"))
-        with builder.function("main", [x]):
-            for arguments in calls(build, x):
-                try:
-                    build(*arguments)
-                except RelaxError as error:
-                    if "internal error" in str(error):
-                        found.append(f"{name}{arguments}: {error}")
-                except Exception as error:
-                    if not (isinstance(error, TypeError) and any(text in str(error) for text in OF_PYTHON)):
-                        found.append(f"{name}{arguments}: {type(error).__name__}: {error}")
-            builder.emit_func_output(x)
+    things = dict(list(public(op).items())[part::PARTS])
+    values = variables()
+    x, image = values[""], values["data"]
+    good = {**literals(x), **values}
+    builder = rx.BlockBuilder()
+    with builder.function("main", list(values.values())):
+        found = findings(things, {key: item for key, item in good.items() if item is not image}, x)
+        found += findings(things, {**good, "x": image, "output_grad": image, "predictions": image}, x)
+        builder.emit_func_output(x)
     assert not found, "\n".join(found)

@@ -9,7 +9,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from relax_mlir.dialects.location import user_frame_position
-from relax_mlir.error import ArgumentError, ScheduleError, UnknownNameError, UnsupportedError
+from relax_mlir.error import (
+    ArgumentError,
+    ScheduleError,
+    UnknownNameError,
+    UnsupportedError,
+    expect,
+    expect_all,
+)
 from relax_mlir.te.compute import ComputeOp
 from relax_mlir.te.expressions import IterVar
 from relax_mlir.te.extern import ExternOp
@@ -45,6 +52,7 @@ class Schedule:
     _of_op: dict[Operation, Stage] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        expect_all("Schedule: 'outputs'", self.outputs, Operation, "operations")
         tensors = [tensor for op in self.outputs for tensor in op.outputs]
         computed = operations_of(tensors)
         inputs = dict.fromkeys(
@@ -109,6 +117,7 @@ class Schedule:
             ScheduleError: no reader, or one that does not read it.
         """
         given: list[Tensor | Operation] = [*readers] if isinstance(readers, Sequence) else [readers]
+        expect_all("cache_read: 'readers'", given, Tensor | Operation, "tensors or operations")
         tensors = [item if isinstance(item, Tensor) else item.output(0) for item in given]
         with self.step(None, "cache_read", [tensor, scope, tensors]) as step:
             found = dataflow.cache_read(self, tensor, scope, tensors)
@@ -180,6 +189,7 @@ class Schedule:
 
     def stage_of(self, tensor: Tensor) -> Stage:
         """The stage that computes a tensor."""
+        expect("stage_of: 'tensor'", tensor, Tensor, "a tensor of the schedule")
         return self._of_op[tensor.op]
 
     def readers_of(self, stage: Stage, transitively: bool = False) -> list[Stage]:

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, NoReturn
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.location import user_frame_position
-from relax_mlir.error import ScheduleError, expect
+from relax_mlir.error import (
+    ScheduleError,
+    expect,
+)
 from relax_mlir.symbolic import Dim
 from relax_mlir.te.compute import ComputeOp
 from relax_mlir.te.expressions import REDUCTION, Expr, IterVar, Range
@@ -58,6 +61,7 @@ class Stage:
     scope: str = ""
 
     def __post_init__(self) -> None:
+        expect("Stage: 'op'", self.op, Operation, "an operation of te")
         self.origin_op = self.op
         self.tensors = list(self.op.outputs)
         self.reset()

@@ -8,7 +8,13 @@ from typing import Any, TypeAlias
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.types import DimLike
-from relax_mlir.error import ArgumentError, DTypeError, ShapeError, UnknownNameError, expect
+from relax_mlir.error import (
+    ArgumentError,
+    DTypeError,
+    ShapeError,
+    UnknownNameError,
+    expect,
+)
 from relax_mlir.ir_module import IRModule
 from relax_mlir.mlir import func
 from relax_mlir.symbolic import Dim
@@ -72,6 +78,7 @@ def decl_buffer(
         )
     if strides is None:
         return BufferPattern(dims, dtype, name, default_strides(len(dims)))
+    expect(f"decl_buffer '{name}': 'strides'", strides, list | tuple, "a list of integers")
     if len(strides) != len(dims):
         raise ArgumentError(f"decl_buffer '{name}': {len(strides)} strides for {len(dims)} dimensions")
     known = tuple(stride if isinstance(stride, int) else None for stride in strides)

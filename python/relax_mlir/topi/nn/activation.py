@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from relax_mlir.dialects.number_attributes import real
 from relax_mlir.error import ShapeError
 from relax_mlir.te import functions
 from relax_mlir.te.expressions import Expr
@@ -24,10 +25,11 @@ def leaky_relu(x: Tensor, alpha: float) -> Tensor:
     """Every element, times `alpha` if it is not positive."""
     tensor = require("topi.nn.leaky_relu: 'x'", x)
     require_float("topi.nn.leaky_relu", tensor)
+    factor = real(alpha, "topi.nn.leaky_relu: 'alpha'")
 
     def value(*i: Expr) -> Expr:
         item = tensor(*i)
-        return functions.select(item > 0, item, item * float(alpha))
+        return functions.select(item > 0, item, item * factor)
 
     return computed(tensor.shape, value, "T_leaky_relu", ELEMWISE)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from relax_mlir.dialects.number_attributes import real
 from relax_mlir.te import functions
 from relax_mlir.te.expressions import Expr
 from relax_mlir.te.tensors import Tensor
@@ -28,7 +29,8 @@ def _mapped(name: str, x: Tensor, rule: Callable[[Expr], Expr]) -> Tensor:
 
 def elu(x: Tensor, alpha: float = 1.0) -> Tensor:
     """Every element, or ``alpha * (exp(x) - 1)`` if it is not positive."""
-    return _mapped("elu", x, lambda v: functions.select(v > 0, v, functions.expm1(v) * float(alpha)))
+    factor = real(alpha, "topi.nn.elu: 'alpha'")
+    return _mapped("elu", x, lambda v: functions.select(v > 0, v, functions.expm1(v) * factor))
 
 
 def selu(x: Tensor) -> Tensor:
@@ -58,21 +60,21 @@ def gelu_tanh(x: Tensor) -> Tensor:
 
 def softplus(x: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """``log(1 + exp(beta * x)) / beta``; `x` itself if ``beta * x`` is above the threshold."""
+    factor, limit = real(beta, "topi.nn.softplus: 'beta'"), real(threshold, "topi.nn.softplus: 'threshold'")
 
     def rule(v: Expr) -> Expr:
-        scaled = v * float(beta)
-        small = functions.log1p(functions.exp(functions.minimum(scaled, float(threshold))))
-        return functions.select(scaled > float(threshold), v, small / float(beta))
+        scaled = v * factor
+        small = functions.log1p(functions.exp(functions.minimum(scaled, limit)))
+        return functions.select(scaled > limit, v, small / factor)
 
     return _mapped("softplus", x, rule)
 
 
 def hardsigmoid(x: Tensor, alpha: float = 1 / 6, beta: float = 0.5) -> Tensor:
     """``alpha * x + beta``, clamped to [0, 1]."""
+    factor, shift = real(alpha, "topi.nn.hardsigmoid: 'alpha'"), real(beta, "topi.nn.hardsigmoid: 'beta'")
     return _mapped(
-        "hardsigmoid",
-        x,
-        lambda v: functions.maximum(functions.minimum(v * float(alpha) + float(beta), 1.0), 0.0),
+        "hardsigmoid", x, lambda v: functions.maximum(functions.minimum(v * factor + shift, 1.0), 0.0)
     )
 
 

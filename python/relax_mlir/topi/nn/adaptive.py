@@ -49,7 +49,7 @@ def _pooled(
 ) -> Tensor:
     what = f"topi.nn.{name}"
     tensor = require(f"{what}: 'data'", data)
-    if sorted(layout) != sorted(letters):
+    if not isinstance(layout, str) or sorted(layout) != sorted(letters):
         raise ArgumentError(f"{what}: the layout is {layout!r}, expected the letters of {letters}")
     if pool_type not in ("max", "avg"):
         raise ArgumentError(f"{what}: 'pool_type' is {pool_type!r}, expected 'max' or 'avg'")

@@ -55,7 +55,7 @@ def lstm(
         ``(steps, batch, hidden or projection)`` and ``(steps, batch, hidden)``.
     """
     what = "topi.nn.lstm"
-    if sorted(weight_layout) != sorted("IFGO"):
+    if not isinstance(weight_layout, str) or sorted(weight_layout) != sorted("IFGO"):
         raise ArgumentError(f"{what}: 'weight_layout' is {weight_layout!r}, expected an order of IFGO")
     inputs, weights, recurrent = (
         require(f"{what}: '{n}'", t) for n, t in (("Xs", Xs), ("Wi", Wi), ("Wh", Wh))

@@ -8,7 +8,12 @@ from relax_mlir.error import ArgumentError, DTypeError, ShapeError
 from relax_mlir.symbolic import Dim
 from relax_mlir.te.own_loops import Fresh, LoopOp, element, grid
 from relax_mlir.te.tensors import Tensor
-from relax_mlir.topi.common import require, require_equal, require_float
+from relax_mlir.topi.common import (
+    listed,
+    require,
+    require_equal,
+    require_float,
+)
 from relax_mlir.topi.nn.windows import windows_of
 
 Amount = int | Sequence[int]
@@ -43,7 +48,7 @@ def pool_grad(
         raise ArgumentError(f"{what}: {pool_type!r} of {layout!r}, expected 'max' or 'avg' of 'NCHW'")
     if tensor.ndim != 4:
         raise ShapeError(f"{what}: {tensor} is not of 4 dimensions")
-    sizes = [kernel] * 2 if isinstance(kernel, int) else list(kernel)
+    sizes = [kernel] * 2 if isinstance(kernel, int) else listed(f"{what}: 'kernel'", kernel)
     if len(sizes) != 2 or not all(isinstance(n, int) and n > 0 for n in sizes):
         raise ArgumentError(f"{what}: 'kernel' is {kernel!r}, expected one or two integers from 1 on")
     windows = windows_of(what, sizes, stride, padding, dilation)

@@ -11,7 +11,13 @@ from relax_mlir.te.compute import compute
 from relax_mlir.te.expressions import Expr, IterVar, as_expr
 from relax_mlir.te.tensors import Tensor
 from relax_mlir.topi import reduce
-from relax_mlir.topi.common import computed, require, require_float, size
+from relax_mlir.topi.common import (
+    computed,
+    listed,
+    require,
+    require_float,
+    size,
+)
 from relax_mlir.topi.layouts import in_layout, require_layout
 from relax_mlir.topi.nn.padding import pad
 from relax_mlir.topi.nn.windows import Window, scaled, windows_of
@@ -162,7 +168,11 @@ def _windows(
     ceil_mode: bool,
 ) -> tuple[list[Window], list[Dim]]:
     """The windows along the last `rank` dimensions, and how many there are."""
-    sizes = [kernel] * rank if isinstance(kernel, int) else list(kernel)
+    if not isinstance(rank, int) or not 0 < rank <= tensor.ndim:
+        raise ArgumentError(
+            f"{what}: 'rank' is {rank!r}, expected up to {tensor.ndim}, the dimensions of {tensor}"
+        )
+    sizes = [kernel] * rank if isinstance(kernel, int) else listed(f"{what}: 'kernel'", kernel)
     if len(sizes) != rank or any(not isinstance(s, int) or s < 1 for s in sizes):
         raise ArgumentError(f"{what}: 'kernel' is {kernel!r}, expected {rank} integers from 1 on")
     lengths = tensor.shape[tensor.ndim - rank :]

@@ -12,7 +12,14 @@ from relax_mlir.symbolic import Dim
 from relax_mlir.te import functions
 from relax_mlir.te.expressions import Expr
 from relax_mlir.te.tensors import Tensor
-from relax_mlir.topi.common import computed, product, require, size, unflattened
+from relax_mlir.topi.common import (
+    computed,
+    listed,
+    product,
+    require,
+    size,
+    unflattened,
+)
 from relax_mlir.topi.nn.padding import pad
 from relax_mlir.topi.tag import INJECTIVE
 
@@ -156,7 +163,7 @@ def dilate(
     """Insert `dilation_value` between elements, so that elements are `strides` apart in each dimension."""
     what = "topi.nn.dilate"
     tensor = require(f"{what}: 'data'", data)
-    steps = list(strides)
+    steps = listed(f"{what}: 'strides'", strides)
     if len(steps) != tensor.ndim or not all(isinstance(step, int) and step > 0 for step in steps):
         raise ArgumentError(f"{what}: 'strides' is {strides!r}, expected {tensor.ndim} integers from 1 on")
     shape = [symbolic.maximum((dim - 1) * step + 1, 0) for dim, step in zip(tensor.shape, steps, strict=True)]
@@ -193,8 +200,8 @@ def _lists(
     what: str, tensor: Tensor, block_shape: Sequence[int], *amounts: Sequence[int]
 ) -> tuple[list[int], list[list[int]]]:
     """Checked block sizes, and amounts for each blocked dimension."""
-    blocks = [_block(what, "block_shape", block) for block in block_shape]
-    found = [list(amount) for amount in amounts]
+    blocks = [_block(what, "block_shape", block) for block in listed(f"{what}: 'block_shape'", block_shape)]
+    found = [listed(f"{what}: the amounts", amount) for amount in amounts]
     if tensor.ndim < 1 + len(blocks) or any(len(amount) != len(blocks) for amount in found):
         raise ShapeError(
             f"{what}: {len(blocks)} blocks and {', '.join(map(repr, found))} do not fit {tensor}"

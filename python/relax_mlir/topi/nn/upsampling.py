@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -83,7 +84,7 @@ def _sizes(
     found: list[Dim] = []
     for letter, scale in zip(letters, scales, strict=True):
         dim = tensor.shape[layout.index(letter)] if tensor.ndim == len(layout) else 0
-        if isinstance(scale, bool) or not isinstance(scale, int | float) or scale <= 0:
+        if isinstance(scale, bool) or not isinstance(scale, int | float) or not 0 < scale < math.inf:
             raise ArgumentError(f"{what}: a scale is {scale!r}, expected a number above 0")
         if scale == int(scale):
             found.append(dim * int(scale))

@@ -9,6 +9,7 @@ from relax_mlir import symbolic
 from relax_mlir.error import ArgumentError, ShapeError
 from relax_mlir.symbolic import Dim
 from relax_mlir.te.expressions import Expr
+from relax_mlir.topi.common import one_or_listed
 
 
 @dataclass(frozen=True)
@@ -55,12 +56,14 @@ def windows_of(
     rank = len(sizes)
     steps = _each(f"{what}: the strides", strides, rank, 1)
     apart = _each(f"{what}: the dilation", dilation, rank, 1)
+    if isinstance(padding, str) and not lengths:
+        raise ArgumentError(f"{what}: 'padding' is {padding!r}, expected integers")
     if isinstance(padding, str):
         pads = [_same(what, padding, *of) for of in zip(lengths, sizes, steps, apart, strict=True)]
         return [
             Window(*of, *pad) for of, pad in zip(zip(sizes, steps, apart, strict=True), pads, strict=True)
         ]
-    given = [padding] if isinstance(padding, int) else list(padding)
+    given = one_or_listed(f"{what}: 'padding'", padding)
     if len(given) not in (1, rank, 2 * rank) or any(
         isinstance(p, bool) or not isinstance(p, int) for p in given
     ):
@@ -76,7 +79,7 @@ def scaled(index: Expr, factor: int) -> Expr:
 
 
 def _each(what: str, value: int | Sequence[int], rank: int, least: int) -> list[int]:
-    given = [value] if isinstance(value, int) else list(value)
+    given = one_or_listed(what, value)
     found = given * rank if len(given) == 1 else given
     if len(found) != rank or any(isinstance(v, bool) or not isinstance(v, int) or v < least for v in found):
         raise ArgumentError(f"{what} are {value!r}, expected {rank} integers from {least} on")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from relax_mlir.error import ArgumentError, ShapeError, UnsupportedError
+from relax_mlir.error import ArgumentError, ShapeError, UnsupportedError, expect
 from relax_mlir.te import functions
 from relax_mlir.te.own_loops import Fresh, LoopOp
 from relax_mlir.te.tensors import Tensor
@@ -32,6 +32,7 @@ def get_valid_counts(
         the rest).
     """
     what = "topi.vision.get_valid_counts"
+    expect(f"{what}: 'score_index'", score_index, int, "an index of a number in a box")
     tensor = _boxes(what, data, score_index + 1)
     batch, count, width = tensor.shape
 
@@ -114,6 +115,8 @@ def non_max_suppression(
         invalid_to_bottom: without indices: suppressed boxes are last.
     """
     what = "topi.vision.non_max_suppression"
+    expect(f"{what}: 'coord_start'", coord_start, int, "an index of a number in a box")
+    expect(f"{what}: 'score_index'", score_index, int, "an index of a number in a box")
     tensor = _boxes(what, data, max(coord_start + 4, score_index + 1))
     counts, places = (
         index_tensor_of(f"{what}: 'valid_count'", valid_count),

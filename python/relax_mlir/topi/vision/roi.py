@@ -7,7 +7,11 @@ from collections.abc import Sequence
 from relax_mlir.error import ArgumentError, ShapeError
 from relax_mlir.te.own_loops import Fresh, LoopOp
 from relax_mlir.te.tensors import Tensor
-from relax_mlir.topi.common import require, require_float
+from relax_mlir.topi.common import (
+    listed,
+    require,
+    require_float,
+)
 from relax_mlir.topi.layouts import in_layout
 
 REGIONS = "roi"
@@ -246,7 +250,9 @@ def _checked(
     tensor, regions = require(f"{what}: 'data'", data), require(f"{what}: 'rois'", rois)
     require_float(what, tensor)
     require_float(what, regions)
-    sizes = [pooled_size] * 2 if isinstance(pooled_size, int) else list(pooled_size)
+    sizes = (
+        [pooled_size] * 2 if isinstance(pooled_size, int) else listed(f"{what}: 'pooled_size'", pooled_size)
+    )
     if tensor.ndim != 4 or regions.ndim != 2 or regions.shape[1] != 5:
         raise ShapeError(f"{what}: {tensor} and {regions} are not images and (regions, 5)")
     if len(sizes) != 2 or not all(isinstance(size, int) and size > 0 for size in sizes):
