@@ -11,6 +11,8 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from relax_mlir import torch_bridge
+
 if TYPE_CHECKING:
     from relax_mlir.analysis.structural_equal import assert_structural_equal, structural_equal
     from relax_mlir.analysis.structural_hash import structural_hash
@@ -127,6 +129,8 @@ _MODULES = (
     "vm",
 )
 """Public packages and modules, also imported on first use."""
+
+torch_bridge.install()  # before anything imports tvm_ffi
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - any object of the package

@@ -42,6 +42,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "symbolic",
             "target",
             "thread_teams",
+            "torch_bridge",
         }
     ),
     frozenset({"dialects", "op", "scalars", "value_names"}),

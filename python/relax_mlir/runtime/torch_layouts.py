@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import torch
 
 _IMPL_WORDS, _STORAGE_WORDS, _FACTS_WORDS = 32, 12, 24
+_LEAVES = 8
+"""The number of tensors in which a field is searched for."""
 _DLPACK_MAJOR = 1
 
 
@@ -111,31 +113,30 @@ def torch_layouts() -> TorchLayouts:
 def _gradient_offsets() -> dict[str, int]:
     """Return the offset in a tensor of its autograd metadata, and the offsets there of `requires_grad` and `grad_fn`.
 
-    Each is the field that changes with the property.
+    Each is the field that changes with the property, in all of several tensors: memory after the objects is read, too,
+    and may change at the same time.
     """
     import torch
 
     with torch.inference_mode(False), torch.enable_grad():
-        leaf = torch.zeros(3, device="cpu")
-        before = _read(leaf._cdata, _IMPL_WORDS)
-        leaf.requires_grad_(True)
-        after = _read(leaf._cdata, _IMPL_WORDS)
-        block = _one(
-            [8 * i for i, (a, b) in enumerate(zip(before, after, strict=True)) if a == 0 != b], "facts"
-        )
-        address = after[block // 8]
-        with_flag = _bytes(address)
-        leaf.requires_grad_(False)
-        without = _bytes(address)
-        flag = _one(
-            [i for i, (a, b) in enumerate(zip(with_flag, without, strict=True)) if (a, b) == (1, 0)], "flag"
-        )
-        computed = torch.zeros(3, device="cpu", requires_grad=True) * 2
-        address = _read(computed._cdata, _IMPL_WORDS)[block // 8]
-        with_node = _read(address, _FACTS_WORDS)
-        computed.detach_()
-        changed = zip(with_node, _read(address, _FACTS_WORDS), strict=True)
-        node = _one([8 * i for i, (a, b) in enumerate(changed) if a != 0 == b], "node")
+        leaves = [torch.zeros(3, device="cpu") for _ in range(_LEAVES)]
+        before = [_read(leaf._cdata, _IMPL_WORDS) for leaf in leaves]
+        for leaf in leaves:
+            leaf.requires_grad_(True)
+        after = [_read(leaf._cdata, _IMPL_WORDS) for leaf in leaves]
+        block = 8 * _changed(before, after, lambda a, b: a == 0 != b, "facts")
+        addresses = [words[block // 8] for words in after]
+        with_flag = list(map(_bytes, addresses))
+        for leaf in leaves:
+            leaf.requires_grad_(False)
+        flag = _changed(with_flag, list(map(_bytes, addresses)), lambda a, b: (a, b) == (1, 0), "flag")
+        computed = [torch.zeros(3, device="cpu", requires_grad=True) * 2 for _ in range(_LEAVES)]
+        addresses = [_read(tensor._cdata, _IMPL_WORDS)[block // 8] for tensor in computed]
+        with_node = [_read(address, _FACTS_WORDS) for address in addresses]
+        for tensor in computed:
+            tensor.detach_()
+        without = [_read(address, _FACTS_WORDS) for address in addresses]
+        node = 8 * _changed(with_node, without, lambda a, b: a != 0 == b, "node")
     return {"gradient_offset": block, "required_offset": flag, "node_offset": node}
 
 
@@ -143,12 +144,21 @@ def _bytes(address: int) -> bytes:
     return struct.pack(f"<{_FACTS_WORDS}Q", *_read(address, _FACTS_WORDS))
 
 
-def _one(places: Sequence[int], what: str) -> int:
+def _changed(
+    before: Sequence[Sequence[int]],
+    after: Sequence[Sequence[int]],
+    is_change: Callable[[int, int], bool],
+    what: str,
+) -> int:
+    """Return the only index at which each object has changed as described by `is_change`."""
+    places = set(range(len(before[0])))
+    for old, new in zip(before, after, strict=True):
+        places &= {i for i, (a, b) in enumerate(zip(old, new, strict=True)) if is_change(a, b)}
     if len(places) != 1:
         raise UnknownLayoutError(
             f"the {what} for gradients is not where it is looked for in torch ({len(places)} places found)"
         )
-    return places[0]
+    return places.pop()
 
 
 def _keys(tensor: torch.Tensor) -> int:
