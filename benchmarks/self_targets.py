@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from benchmarks import (
+    cold_start,
     copying,
     generation,
     libraries,
@@ -63,6 +64,7 @@ def rows(workloads: Sequence[Workload]) -> Iterator[Row]:
     for workload in workloads:
         if workload.name == "W0":
             yield from _calls(workload)
+            yield from cold_start.rows()
             yield from virtual_machine.call_rows()
             yield from libraries.load_rows()
             yield from libraries.call_rows(workload)

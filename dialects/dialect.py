@@ -11,6 +11,7 @@ import importlib
 import io
 from typing import ClassVar
 
+from relax_mlir import capi
 from relax_mlir.fork_safety import Order, process_lock
 from relax_mlir.memory_left import CONTEXT, require
 from relax_mlir.mlir import PassManager, ext, ir, irdl
@@ -204,7 +205,12 @@ def load(context: ir.Context) -> None:
 def context() -> ir.Context:
     """A new context with the dialect and `UPSTREAM` loaded; MLIR loads others when text or passes name them."""
     require("a context", CONTEXT)
-    new = ir.Context(load_on_create_dialects=UPSTREAM)
+    new = ir.Context(load_on_create_dialects=[])
     new.enable_multithreading(False)
+    for (
+        name
+    ) in UPSTREAM:  # by the C API: the bindings import the dialect's Python module, which few programs need
+        if not capi.quick_library().mlirContextGetOrLoadDialect(capi.pointer(new), capi.text(name)):
+            raise ImportError(f"the bindings of MLIR have no dialect {name!r}")
     load(new)
     return new

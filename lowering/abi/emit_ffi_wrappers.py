@@ -17,15 +17,13 @@ from relax_mlir.dialects.attributes import LATENCY_CRITICAL, SIGNATURE, TAKES_HA
 from relax_mlir.lowering.abi.callee import Callee
 from relax_mlir.lowering.abi.ffi_wrapper import PARAMETERS, Wrapper
 from relax_mlir.lowering.abi.quick_wrapper import QuickWrapper
-from relax_mlir.lowering.abi.signature import ENTRY_PREFIX, signature_of
+from relax_mlir.lowering.abi.signature import ENTRY_PREFIX, INPUTS, signature_of
 from relax_mlir.lowering.parts.entry_parts import shares_code, show, take_out
 from relax_mlir.lowering.parts.module_parts import Part
 from relax_mlir.lowering.runtime_lib.support import define_object_support, define_support
 from relax_mlir.mlir import ir
 from relax_mlir.mlir_text import Fragment, functions, symbol
 from relax_mlir.transform import ModulePass, PassContext
-
-INPUTS = "relax.inputs"
 
 
 @dataclass

@@ -11,6 +11,13 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from relax_mlir.lowering.abi.signature import (
+    CONSTANTS_ADDRESS,
+    MEMORY_ADDRESS,
+    PROFILE_ADDRESS,
+    RELEASE,
+    THREADS_ADDRESS,
+)
 from relax_mlir.lowering.constants.lower_constants import TABLE
 from relax_mlir.lowering.instrument.instrument_calls import TABLE as PROFILE_TABLE
 from relax_mlir.lowering.runtime_lib.support import CACHED_OBJECT, MEMORY_TABLE
@@ -18,12 +25,6 @@ from relax_mlir.lowering.runtime_lib.thread_pool import THREADS_TABLE
 from relax_mlir.mlir import ir, llvm
 from relax_mlir.mlir_text import Code, Fragment, symbol, symbol_name
 from relax_mlir.transform import ModulePass, PassContext
-
-RELEASE = "__relax_release"
-CONSTANTS_ADDRESS = "__relax_constants_address"
-MEMORY_ADDRESS = "__relax_memory_address"
-PROFILE_ADDRESS = "__relax_profile_address"
-THREADS_ADDRESS = "__relax_threads_address"
 
 
 class EmitLifecycle(ModulePass):

@@ -14,6 +14,19 @@ from relax_mlir.mlir import ir
 ENTRY_PREFIX = "__tvm_ffi_"
 """The prefix of an entry point's symbol; the name of the function follows."""
 
+INPUTS = "relax.inputs"
+"""Attribute of an entry point: the number of parameters."""
+
+MEMORY_PLAN = "relax.memory_plan"
+"""Attribute of a function: its memory plan, as text (see `lowering.memory.report`)."""
+
+RELEASE = "__relax_release"
+CONSTANTS_ADDRESS = "__relax_constants_address"
+MEMORY_ADDRESS = "__relax_memory_address"
+PROFILE_ADDRESS = "__relax_profile_address"
+THREADS_ADDRESS = "__relax_threads_address"
+"""The functions that `emit-lifecycle` emits."""
+
 KINDS = ("tensor", "shape", "int", "object", "tuple")
 
 

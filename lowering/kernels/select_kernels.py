@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -17,19 +18,28 @@ from relax_mlir.dialects.attributes import (
     PROLOGUE,
 )
 from relax_mlir.ir_queries import is_used
-from relax_mlir.lowering.kernels.attention import attention_request as _attention
 from relax_mlir.lowering.kernels.core.emit import Block
 from relax_mlir.lowering.kernels.registry import GENERATORS, Generator, Request
-from relax_mlir.lowering.kernels.rows import group_norm_request as _group_norm
-from relax_mlir.lowering.kernels.rows import row_requests as _rows
 from relax_mlir.lowering.kernels.rows.row_loops import NO_ROW_FUSION, RowFusion, RowLoop
 from relax_mlir.mlir import func, ir
 from relax_mlir.target import Target
 from relax_mlir.transform import ModulePass, PassContext
 from relax_mlir.transform.config import MATH_FAST
 
-GENERATOR_MODULES = (_attention, _group_norm, _rows)
-"""Imported for the generators that they register."""
+_ATTENTION = "relax_mlir.lowering.kernels.attention.attention_request"
+_ROWS = "relax_mlir.lowering.kernels.rows.row_requests"
+GENERATOR_MODULES = {
+    "attention": _ATTENTION,
+    "attention_var_len": _ATTENTION,
+    "cumprod": _ROWS,
+    "cumsum": _ROWS,
+    "group_norm": "relax_mlir.lowering.kernels.rows.group_norm_request",
+    "layer_norm": _ROWS,
+    "log_softmax": _ROWS,
+    "rms_norm": _ROWS,
+    "softmax": _ROWS,
+}
+"""The modules that register the generators, by kernel; they are imported when a program has the kernel."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +64,8 @@ class SelectKernels(ModulePass):
 
 def generator_of(name: str) -> Generator | None:
     """The generator of a kernel; None if there is none."""
+    if name in GENERATOR_MODULES:
+        importlib.import_module(GENERATOR_MODULES[name])
     return GENERATORS.get(name)
 
 

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from relax_mlir.dialects.attributes import SEPARATE
 from relax_mlir.dialects.traits import IsAttention, MultipliesMatrices, OpTrait, has_trait, ops_with
 from relax_mlir.ir_queries import ops_of
-from relax_mlir.lowering.kernels.attention.attention import emit_parts
-from relax_mlir.lowering.kernels.attention.attention_sizes import Sizes
 from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel, emit_tiles
 from relax_mlir.lowering.parts.cut_kernels import cut_kernels
 from relax_mlir.lowering.parts.module_parts import Part
@@ -85,9 +83,17 @@ def _attentions(names: tuple[str, ...], target: Target, tiles: _Made) -> _Made:
     with ir.InsertionPoint(scratch.body):
         _declare(tiles.declared)
         for name in names:
-            for part in emit_parts(scratch.body, Sizes.of(target, ir.Type.parse(name))):
+            for part in _attention_parts(scratch, target, ir.Type.parse(name)):
                 _use(scratch, part)
     return _Made.of(scratch, tiles.declared)
+
+
+def _attention_parts(scratch: ir.Module, target: Target, element: ir.Type) -> Iterable[str]:
+    # Most programs have no attention.
+    from relax_mlir.lowering.kernels.attention.attention import emit_parts
+    from relax_mlir.lowering.kernels.attention.attention_sizes import Sizes
+
+    return emit_parts(scratch.body, Sizes.of(target, element))
 
 
 def _declare(declared: Iterable[tuple[str, str]]) -> None:

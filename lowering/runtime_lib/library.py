@@ -12,13 +12,13 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from relax_mlir.lowering.abi.emit_lifecycle import (
+from relax_mlir.lowering.abi.signature import (
     CONSTANTS_ADDRESS,
+    ENTRY_PREFIX,
     MEMORY_ADDRESS,
     PROFILE_ADDRESS,
     THREADS_ADDRESS,
 )
-from relax_mlir.lowering.abi.signature import ENTRY_PREFIX
 from relax_mlir.lowering.runtime_lib import pool, thread_pool
 from relax_mlir.lowering.runtime_lib.mlir_templates import fill_template
 from relax_mlir.lowering.runtime_lib.set_error import set_error_text

@@ -40,6 +40,7 @@ _Note = ctypes.CFUNCTYPE(None, _Message, _POINTER)
 
 _SIGNATURES: dict[str, tuple[Any, Sequence[Any]]] = {
     "mlirContextGetNumLoadedDialects": (ctypes.c_ssize_t, [_POINTER]),
+    "mlirContextGetOrLoadDialect": (_POINTER, [_POINTER, Text]),
     "mlirModuleCreateParse": (_POINTER, [_POINTER, Text]),
     "mlirPassManagerCreate": (_POINTER, [_POINTER]),
     "mlirPassManagerGetAsOpPassManager": (_POINTER, [_POINTER]),

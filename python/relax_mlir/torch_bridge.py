@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import Any
 
 FFI, TORCH = "tvm_ffi", "torch"
 
@@ -110,7 +111,7 @@ class _Loader(Loader):
         return getattr(self._loader, name)
 
 
-def _set_up(ffi: ModuleType, torch: ModuleType) -> None:
+def _set_up(ffi: Any, torch: ModuleType) -> None:  # noqa: ANN401 - a module whose attributes change
     """Do what `tvm_ffi` does with torch when it is imported after torch."""
     ffi.core.torch = ffi._convert.torch = torch
     ffi.core._convert_torch_dtype_to_ffi_dtype = lambda dtype: ffi.dtype(str(dtype).removeprefix("torch."))

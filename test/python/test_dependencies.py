@@ -35,6 +35,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "diagnostics",
             "ir_queries",
             "isolation",
+            "lazy",
             "cached",
             "fork_safety",
             "memory_left",
@@ -82,7 +83,8 @@ LAZY = frozenset({"relax_mlir.transform.registry", "relax_mlir.op.op_registry"})
 
 COMPUTED = frozenset(
     {
-        *("relax_mlir", "relax_mlir.mlir", "relax_mlir.mlir.generate_stubs", "relax_mlir.strategy"),
+        *("relax_mlir", "relax_mlir.mlir", "relax_mlir.mlir.generate_stubs", "relax_mlir.lazy"),
+        *("relax_mlir.lowering.kernels.select_kernels", "relax_mlir.runtime.registration"),
         *("relax_mlir.fork_safety", "relax_mlir.transform", *LAZY),
     }
 )

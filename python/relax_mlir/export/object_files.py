@@ -6,13 +6,13 @@ from pathlib import Path
 
 from relax_mlir.export.compiled_code import CompiledCode
 from relax_mlir.export.linkers import Linker, binary_tool, run_tool
-from relax_mlir.lowering.abi.emit_lifecycle import (
+from relax_mlir.lowering.abi.signature import (
     CONSTANTS_ADDRESS,
+    ENTRY_PREFIX,
     MEMORY_ADDRESS,
     PROFILE_ADDRESS,
     THREADS_ADDRESS,
 )
-from relax_mlir.lowering.abi.signature import ENTRY_PREFIX
 from relax_mlir.lowering.runtime_lib.library import code_prefix, level_suffix
 from relax_mlir.runtime.elf_symbols import with_renamed_symbols
 from relax_mlir.target import Target

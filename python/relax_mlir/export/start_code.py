@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from relax_mlir.export.cpu_words import needed_words
-from relax_mlir.lowering.abi.emit_lifecycle import (
+from relax_mlir.lowering.abi.signature import (
     CONSTANTS_ADDRESS,
+    ENTRY_PREFIX,
     MEMORY_ADDRESS,
     PROFILE_ADDRESS,
     THREADS_ADDRESS,
 )
-from relax_mlir.lowering.abi.signature import ENTRY_PREFIX
 from relax_mlir.lowering.llvm import cross_compile
 from relax_mlir.lowering.llvm.function_cpu import FunctionCpu, feature_text
 from relax_mlir.lowering.llvm.llvm_ir import llvm_ir
@@ -32,7 +32,7 @@ from relax_mlir.lowering.runtime_lib.library import (
 )
 from relax_mlir.runtime import memory, threads
 from relax_mlir.runtime.part_lowering import lowered_part
-from relax_mlir.runtime.process_code import object_of, part_of
+from relax_mlir.runtime.process_codegen import object_of, part_of
 from relax_mlir.target import Target, host_flags
 
 PLAIN = {"x86_64": "x86-64", "aarch64": "cortex-a72"}

@@ -4,10 +4,28 @@ A visitor is called for every binding. A mutator may also replace it by nothing,
 the builders of `relax_mlir.op` emit with deduced shapes. ``docs/writing-passes.md`` is the introduction.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from relax_mlir.expr.bindings import Binding
-from relax_mlir.rewrite.construct_mutator import PyExprMutator
-from relax_mlir.rewrite.construct_visitor import PyExprVisitor
-from relax_mlir.rewrite.mutator import DataflowMutator, ExprMutator
-from relax_mlir.rewrite.visitor import ExprVisitor
+from relax_mlir.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from relax_mlir.rewrite.construct_mutator import PyExprMutator
+    from relax_mlir.rewrite.construct_visitor import PyExprVisitor
+    from relax_mlir.rewrite.mutator import DataflowMutator, ExprMutator
+    from relax_mlir.rewrite.visitor import ExprVisitor
 
 __all__ = ["Binding", "DataflowMutator", "ExprMutator", "ExprVisitor", "PyExprMutator", "PyExprVisitor"]
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "DataflowMutator": "mutator",
+        "ExprMutator": "mutator",
+        "ExprVisitor": "visitor",
+        "PyExprMutator": "construct_mutator",
+        "PyExprVisitor": "construct_visitor",
+    },
+)

@@ -3,46 +3,30 @@
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+from relax_mlir import instrument
 from relax_mlir.analysis.well_formed import verify_linkable
 from relax_mlir.dialects.constants import require
 from relax_mlir.dialects.types import remembered_types
 from relax_mlir.error import ArgumentError, UnsupportedError, expect
-from relax_mlir.instrument import DumpStages, PassInstrument
+from relax_mlir.instrument import PassInstrument
 from relax_mlir.ir_module import IRModule
-from relax_mlir.lowering.constants.constant_table import TableEntry, constant_table, table_entries
-from relax_mlir.lowering.expand.expand_floats import mentions_low_precision
-from relax_mlir.lowering.kernels.gemm.lower_contractions import LowerContractions
-from relax_mlir.lowering.legalize.expose_prim_funcs import require_entries
-from relax_mlir.lowering.levels import with_needed
-from relax_mlir.lowering.llvm.function_cpu import FunctionCpu
-from relax_mlir.lowering.parts.early_kernels import EarlyKernels
-from relax_mlir.lowering.parts.early_support import early_support
-from relax_mlir.lowering.pipeline import phases
 from relax_mlir.memory_left import promised
-from relax_mlir.runtime import compile_steps, prepare
 from relax_mlir.runtime.build_arguments import module_and_target
+from relax_mlir.runtime.build_options import CompileReport, Options
 from relax_mlir.runtime.cache_key import module_constants, source_hash
 from relax_mlir.runtime.compile_cache import CacheSlot
-from relax_mlir.runtime.compile_module import compile_rest
-from relax_mlir.runtime.compile_parts import PartCompiler
-from relax_mlir.runtime.elf_object import SUPPORTED, ObjectFileError
-from relax_mlir.runtime.engine import Engine, Interface
 from relax_mlir.runtime.executable import Executable
-from relax_mlir.runtime.machine_code import shared_libraries
 from relax_mlir.runtime.packed_libraries import load_libraries
-from relax_mlir.runtime.profile_sites import Site, profiled_sites
-from relax_mlir.runtime.run_phase import is_observed, run_phase, unverified
 from relax_mlir.runtime.switch_interval import short_switch_interval
 from relax_mlir.runtime.threads import require_threads
 from relax_mlir.target import Target
-from relax_mlir.transform import PassContext, create_pass
+from relax_mlir.transform import PassContext
 from relax_mlir.transform.context import as_instruments
 
 if TYPE_CHECKING:
@@ -52,26 +36,6 @@ if TYPE_CHECKING:
 
 EXEC_MODES = ("native", "bytecode")
 """The execution modes of an executable."""
-
-MACHINE_CODE = "machine code"
-"""The name in reports of the step after the last phase."""
-LEGALIZING = ("relax", "calls")
-"""The phases down to level R1."""
-
-
-@dataclass(frozen=True)
-class CompileReport:
-    """The time in seconds that each phase of a compilation took, and the path of the stage dump."""
-
-    phases: dict[str, float] = field(default_factory=dict)
-    stages: Path | None = None
-    from_cache: bool = False
-    """True if the code comes from the persistent cache; `phases` then has one entry."""
-
-    @property
-    def total(self) -> float:
-        """The seconds of all phases."""
-        return sum(self.phases.values())
 
 
 @overload
@@ -162,14 +126,15 @@ def build(
     target = target.runnable_here()
     require_threads(target.num_threads, "build")
     expect("build: 'cache'", cache, bool, "True or False")
-    dumps = [] if dump_stages is None else [DumpStages(dump_stages)]
+    dumps = [] if dump_stages is None else [instrument.DumpStages(dump_stages)]
     load_libraries(mod.mlir)
-    context = with_needed(PassContext.current(), opt_level)
+    current = PassContext.current()
+    context = current.derived(opt_level=current.opt_level if opt_level is None else opt_level)
     with promised("build", mod.mlir), _watched(context, [*dumps, *as_instruments(instruments)]):
         if exec_mode == "bytecode":
             return _build_bytecode(mod, target, cache, profile)
         stages = None if dump_stages is None else Path(dump_stages)
-        return _build_native(mod, target, _Options(stages, cache, profile))
+        return _build_native(mod, target, Options(stages, cache, profile))
 
 
 def build_legalized(mod: IRModule, target: Target, cache: bool) -> Executable:
@@ -178,22 +143,10 @@ def build_legalized(mod: IRModule, target: Target, cache: bool) -> Executable:
     Its prim funcs come from the compiler, so the checks of users' prim funcs are skipped.
     """
     with promised("build", mod.mlir):
-        return _build_native(mod, target, _Options(None, cache, False, is_legalized=True))
+        return _build_native(mod, target, Options(None, cache, False, is_legalized=True))
 
 
-@dataclass(frozen=True)
-class _Options:
-    """Options of `build` other than the module and the target."""
-
-    stages: Path | None
-    cache: bool
-    profile: bool
-    is_legalized: bool = False
-    source: str = ""
-    """The hash of the module."""
-
-
-def _build_native(mod: IRModule, target: Target, options: _Options) -> Executable:
+def _build_native(mod: IRModule, target: Target, options: Options) -> Executable:
     started = perf_counter()
     constants = module_constants(mod.mlir)
     require(constants)
@@ -205,12 +158,16 @@ def _build_native(mod: IRModule, target: Target, options: _Options) -> Executabl
     if executable is not None:
         executable.compile_report = CompileReport({"cache": perf_counter() - started}, from_cache=True)
         return executable
-    with short_switch_interval(), remembered_types():
+    # Code from the cache does without the lowering.
+    from relax_mlir.lowering.legalize.expose_prim_funcs import require_entries
+    from relax_mlir.runtime.compile_native import compile_native
+
+    with _required_passes(), short_switch_interval(), remembered_types():
         mod.verify()
         verify_linkable(mod.mlir)
         if not options.is_legalized:
             require_entries(mod.mlir)
-        return _compile(mod, target, slot, replace(options, source=source))
+        return compile_native(mod, target, slot, replace(options, source=source))
 
 
 def _build_bytecode(mod: IRModule, target: Target, cache: bool, profile: bool) -> BytecodeExecutable:
@@ -222,9 +179,10 @@ def _build_bytecode(mod: IRModule, target: Target, cache: bool, profile: bool) -
             "VirtualMachine(executable).profile()"
         )
     require(module_constants(mod.mlir))
-    mod.verify()
-    verify_linkable(mod.mlir)
-    return build_bytecode(mod, target, cache)
+    with _required_passes():
+        mod.verify()
+        verify_linkable(mod.mlir)
+        return build_bytecode(mod, target, cache)
 
 
 def _require_host(target: Target) -> None:
@@ -249,6 +207,18 @@ def _require_host(target: Target) -> None:
 
 
 @contextlib.contextmanager
+def _required_passes() -> Iterator[None]:
+    """Enter the current context with the passes that every lowering requires, which instruments cannot skip.
+
+    Raises ArgumentError if the context disables one of them.
+    """
+    from relax_mlir.lowering.levels import with_needed
+
+    with _watched(with_needed(PassContext.current()), ()):
+        yield
+
+
+@contextlib.contextmanager
 def _watched(context: PassContext, instruments: Sequence[PassInstrument]) -> Iterator[None]:
     """Enter `context`, whose own instruments have been entered already, with additional ones."""
     kept = context.instruments
@@ -259,79 +229,3 @@ def _watched(context: PassContext, instruments: Sequence[PassInstrument]) -> Ite
             yield
         finally:
             context.instruments = list(instruments)
-
-
-def _compile(mod: IRModule, target: Target, slot: CacheSlot | None, options: _Options) -> Executable:
-    """Verify after each phase. On failure, or with instruments attached, recompile and verify after every pass."""
-    failure = ""
-    if not is_observed():
-        try:
-            with unverified(mod) as work:
-                return _compile_with(work, False, target, slot, options)
-        except ObjectFileError:
-            pass  # the second attempt keeps kernels in the module, for LLVM to link
-        except MemoryError:
-            raise
-        # The second attempt raises the error and names the pass; if it succeeds, a warning reports this error.
-        except Exception as error:
-            failure = str(error) or type(error).__name__
-    executable = _compile_with(mod.clone(), True, target, slot, options)
-    if failure:
-        warnings.warn(f"build: succeeded at the second attempt only; the first: {failure}", stacklevel=3)
-    return executable
-
-
-def _compile_with(
-    work: IRModule, verify_each: bool, target: Target, slot: CacheSlot | None, options: _Options
-) -> Executable:
-    seconds: dict[str, float] = {}
-    table: list[TableEntry] = []
-    facts = Interface.of_source(work.mlir, str(target), options.source)
-    sites: tuple[Site, ...] = ()
-    low_precision = mentions_low_precision(work.mlir)
-    context = PassContext.current()
-    # The second attempt ignores cached code, which may call symbols that this process lacks.
-    is_kept = slot is not None and not verify_each
-    compiler = PartCompiler(
-        shared_libraries(), context.opt_level, is_kept, low_precision, FunctionCpu.of(target)
-    )
-    with compiler:
-        compiler.meanwhile(prepare.warm_up(target.num_threads))
-        apart = compiler.add if SUPPORTED and not verify_each else None
-        if apart:  # the cheapest unit to generate comes first, so that another CPU can start
-            apart([early_support()])
-        is_early = apart is not None and context.pass_enabled(LowerContractions().info)
-        early = EarlyKernels.of(work.mlir, target, apart) if apart and is_early else None
-        *to_flat, to_llvm = phases(str(target), low_precision, apart)
-        for phase in to_flat:
-            if options.is_legalized and phase.name in LEGALIZING:
-                continue
-            started = perf_counter()
-            if early and phase.name == "kernels":
-                early.declare(work.mlir)
-            written_by_users = phase.name == "relax"  # may contain users' prim funcs
-            run_phase(phase, work, verify_each or written_by_users)
-            if options.profile and phase.name == "memrefs":
-                work.apply_(create_pass("instrument-calls"))
-                sites = profiled_sites(work.mlir)
-            if phase.name == "kernels":
-                table = table_entries(work.mlir)
-                facts = facts.with_facts_of(work.mlir)
-            seconds[phase.name] = perf_counter() - started
-        flat = work
-        if verify_each:  # otherwise units are lowered to the LLVM dialect separately, unobserved
-            started = perf_counter()
-            flat = work.clone()
-            run_phase(to_llvm, work)
-            seconds[to_llvm.name] = perf_counter() - started
-        started = perf_counter()
-        compile_steps.begin(MACHINE_CODE)
-        code, objects = compile_rest(flat.mlir, compiler)
-        interface = facts.with_entries_of(flat.mlir)
-        executable = Executable(Engine(code, interface, constant_table(table), objects))
-    seconds[MACHINE_CODE] = perf_counter() - started
-    if slot is not None:
-        slot.save(objects, interface, table)
-    executable.profile_sites = sites
-    executable.compile_report = CompileReport(seconds, options.stages)
-    return executable

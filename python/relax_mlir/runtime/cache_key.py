@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import importlib.util
 import os
 import sys
 import time
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 import tvm_ffi
 
+from relax_mlir import dialects, lowering, passes
 from relax_mlir.capi import library_path
 from relax_mlir.dialects.attributes import CONSTANT_VALUE
 from relax_mlir.dialects.constants import to_numpy
@@ -180,8 +182,17 @@ def machine() -> tuple[str, ...]:
 
 def sources_of(modules: Iterable[str]) -> str:
     """Return a string that changes with the sources of some modules of this project."""
-    paths = [str(sys.modules[name].__file__) for name in modules]
+    paths = map(_source, modules)
     return "\n".join(_state(path, os.stat(path)) for path in paths)
+
+
+def _source(module: str) -> str:
+    """Return the path of a module's source; the module need not have been imported."""
+    if module in sys.modules:
+        return str(sys.modules[module].__file__)
+    found = importlib.util.find_spec(module)
+    assert found is not None
+    return str(found.origin)
 
 
 def sources_in(packages: Iterable[str]) -> str:
@@ -206,8 +217,7 @@ def _sources() -> str:
     Reading the files would take as long as loading a module from the cache.
     """
     roots = [str(Path(__file__).parents[1])]
-    for name in ("dialects", "lowering", "passes"):
-        roots += getattr(sys.modules.get(f"relax_mlir.{name}"), "__path__", ())
+    roots += [*dialects.__path__, *lowering.__path__, *passes.__path__]
     return hashlib.sha256("\n".join(sorted(set(_states(roots)))).encode()).hexdigest()
 
 

@@ -16,6 +16,7 @@ MAKERS = (
     "relax_mlir.runtime.machine_code",
     "relax_mlir.runtime.part_lowering",
     "relax_mlir.runtime.process_code",
+    "relax_mlir.runtime.process_codegen",
     "relax_mlir.spare_context",
     "relax_mlir.transform.info",
     "relax_mlir.transform.pipeline_parser",

@@ -16,10 +16,18 @@ import tvm_ffi
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import LATENCY_CRITICAL, PACKED, SIGNATURE, TAKES_HANDLES
 from relax_mlir.dialects.bounds import read_bounds
-from relax_mlir.lowering.abi.emit_ffi_wrappers import INPUTS
-from relax_mlir.lowering.abi.emit_lifecycle import CONSTANTS_ADDRESS, MEMORY_ADDRESS, RELEASE, THREADS_ADDRESS
-from relax_mlir.lowering.abi.signature import ENTRY_PREFIX, Place, plain, signature_from
-from relax_mlir.lowering.memory.report import MEMORY_PLAN
+from relax_mlir.lowering.abi.signature import (
+    CONSTANTS_ADDRESS,
+    ENTRY_PREFIX,
+    INPUTS,
+    MEMORY_ADDRESS,
+    MEMORY_PLAN,
+    RELEASE,
+    THREADS_ADDRESS,
+    Place,
+    plain,
+    signature_from,
+)
 from relax_mlir.mlir import func, ir
 from relax_mlir.mlir_text import symbol_name
 from relax_mlir.runtime import memory, threads

@@ -14,10 +14,9 @@ from relax_mlir.error import (
     UnknownNameError,
     expect,
 )
-from relax_mlir.lowering.abi.emit_lifecycle import PROFILE_ADDRESS
+from relax_mlir.lowering.abi.signature import PROFILE_ADDRESS
 from relax_mlir.lowering.runtime_lib.fast_call_state import HANDLE_BIT, SHORT_BIT
 from relax_mlir.mlir import ir
-from relax_mlir.runtime.compile_module import compile_module
 from relax_mlir.runtime.engine import Engine, Interface
 from relax_mlir.runtime.memory_plan import MemoryPlan
 from relax_mlir.runtime.native_function import NativeFunction
@@ -25,7 +24,7 @@ from relax_mlir.transform.info import level
 
 if TYPE_CHECKING:
     from relax_mlir.profiler import Profile
-    from relax_mlir.runtime.build import CompileReport
+    from relax_mlir.runtime.build_options import CompileReport
     from relax_mlir.runtime.profile_sites import Site
 
 DEFAULT_OPT_LEVEL = 2
@@ -95,6 +94,9 @@ class Executable(Mapping[str, CompiledFunction]):
     ) -> Executable:
         """Compile a module of level L for this machine; `constants[K]` is the array of `@relax.constant.K`."""
         expect("from_llvm_module: 'module'", module, ir.Module, "a module of level L")
+        # Executables from the cache do without the lowering.
+        from relax_mlir.runtime.compile_module import compile_module
+
         code, objects = compile_module(module, level("from_llvm_module: 'opt_level'", opt_level))
         return cls(Engine(code, Interface.of(module), constants, objects))
 

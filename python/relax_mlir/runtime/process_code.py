@@ -6,21 +6,11 @@ import ctypes
 import hashlib
 from collections.abc import Sequence
 
-from relax_mlir.lowering.abi.internalize import Internalize
-from relax_mlir.lowering.abi.lower_checks import LowerChecks
-from relax_mlir.lowering.llvm.function_cpu import FunctionCpu
-from relax_mlir.lowering.parts.module_parts import Part
-from relax_mlir.mlir import ir
 from relax_mlir.runtime import cache_store
 from relax_mlir.runtime.cache_key import machine, sources_of
 from relax_mlir.runtime.code_makers import MAKERS
-from relax_mlir.runtime.compile_module import compile_module
-from relax_mlir.runtime.compile_parts import compile_part
 from relax_mlir.runtime.elf_object import SUPPORTED, ObjectFileError
-from relax_mlir.runtime.machine_code import MachineCode, ObjectCode, shared_libraries
-from relax_mlir.spare_context import spare_context
-from relax_mlir.transform import PassContext
-from relax_mlir.transform.native_pipeline import run_native
+from relax_mlir.runtime.machine_code import MachineCode, ObjectCode
 
 
 def state_address(text: str, function: str, opt_level: int = 2) -> int:
@@ -45,37 +35,10 @@ def load_code(
         functions: the names of its public functions.
         opt_level: see `state_address`.
     """
-    code = _load(part_of(text, functions, has_checks), opt_level)
+    code = _load(text, tuple(functions), opt_level, has_checks)
     # Other threads, and results that outlive the interpreter, may use this code at any time.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(code))
     return code
-
-
-def part_of(text: str, functions: Sequence[str], has_checks: bool = False) -> Part:
-    """Return a module as a compilation unit; the arguments are those of `load_code`."""
-    return Part(
-        text.encode(),
-        tuple(functions),
-        tuple(functions),
-        (),
-        None,
-        0,
-        is_flat=False,
-        all_vectors=False,
-        optimised=True,
-        has_checks=has_checks,
-    )
-
-
-def object_of(part: Part, opt_level: int = 2, cpu: FunctionCpu | None = None) -> bytes:
-    """Return the object file of a unit for the host or another CPU, from the persistent cache if possible."""
-    key = _key(part, opt_level, cpu) if cache_store.enabled() else None
-    if key is not None and (data := cache_store.load(key)) is not None:
-        return data
-    data = compile_part(part, shared_libraries(), opt_level, low_precision=False, cpu=cpu)
-    if key is not None:
-        cache_store.store(key, data)
-    return data
 
 
 def pointer_from(code: MachineCode, function: str) -> int:
@@ -85,40 +48,27 @@ def pointer_from(code: MachineCode, function: str) -> int:
     return address
 
 
-def _load(part: Part, opt_level: int) -> MachineCode:
-    if not SUPPORTED or not cache_store.enabled():
-        return _compile(part, opt_level)[0]
-    key = _key(part, opt_level)
-    data = cache_store.load(key)
-    if data is not None:
-        try:
-            return ObjectCode([data])
-        except ObjectFileError as error:
-            cache_store.drop(key, f"it cannot be loaded ({error})")
-    code, data = _compile(part, opt_level)
-    if data is not None:
+def _load(text: str, functions: tuple[str, ...], opt_level: int, has_checks: bool) -> MachineCode:
+    key = None
+    if SUPPORTED and cache_store.enabled():
+        key = key_of(text, functions, opt_level, has_checks)
+        data = cache_store.load(key)
+        if data is not None:
+            try:
+                return ObjectCode([data])
+            except ObjectFileError as error:
+                cache_store.drop(key, f"it cannot be loaded ({error})")
+    # Code from the cache does without the lowering.
+    from relax_mlir.runtime.process_codegen import compile_code, part_of
+
+    code, data = compile_code(part_of(text, functions, has_checks), opt_level)
+    if key is not None and data is not None:
         cache_store.store(key, data)
     return code
 
 
-def _key(part: Part, opt_level: int, cpu: FunctionCpu | None = None) -> str:
-    how = f"{opt_level} {part.has_checks} {cpu or ''}"
-    parts = (*machine(), sources_of(MAKERS), how, *part.exported, part.source.decode())
+def key_of(text: str, functions: Sequence[str], opt_level: int, has_checks: bool, cpu: str = "") -> str:
+    """Return the cache key of a module; `cpu`: the CPU that it is compiled for, if it is not the host's."""
+    how = f"{opt_level} {has_checks} {cpu}"
+    parts = (*machine(), sources_of(MAKERS), how, *functions, text)
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
-
-
-def _compile(part: Part, opt_level: int) -> tuple[MachineCode, bytes | None]:
-    """Return the code, and the object file if there is one."""
-    if SUPPORTED:
-        data = compile_part(part, shared_libraries(), opt_level, low_precision=False)
-        try:
-            return ObjectCode([data]), data
-        except ObjectFileError:
-            pass  # LLVM's linker supports more object files
-    with spare_context(), ir.Location.unknown():
-        module = ir.Module.parse(part.source.decode())
-        run_native("builtin.module(strip-debuginfo,convert-scf-to-cf)", module)
-        if part.has_checks:
-            for step in (LowerChecks(), Internalize(part.optimised)):
-                step.run(module, PassContext())
-        return compile_module(module, opt_level, low_precision=False)[0], None

@@ -8,14 +8,9 @@ that one artefact serves all sizes. The names are those of TVM.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from relax_mlir.strategy.implementation import OpImplementation
-from relax_mlir.strategy.op_strategy import OpSpecialization, OpStrategy, SpecializedCondition
-from relax_mlir.strategy.registry import register_strategy, temporary_strategy, unregister_strategy
-from relax_mlir.strategy.report import StrategyDecision, StrategyReport, explain_strategy
-from relax_mlir.strategy.selection import Candidate, Selection
+from relax_mlir.lazy import lazy_names
 
 if TYPE_CHECKING:
     from relax_mlir.strategy.call_lowering import (
@@ -25,16 +20,11 @@ if TYPE_CHECKING:
         select_implementation,
     )
     from relax_mlir.strategy.compile_engine import CachedFunc, CompileEngine
-
-_HOMES = {
-    "CachedFunc": "relax_mlir.strategy.compile_engine",
-    "CompileEngine": "relax_mlir.strategy.compile_engine",
-    "LoweredOutput": "relax_mlir.strategy.call_lowering",
-    "get_valid_implementations": "relax_mlir.strategy.call_lowering",
-    "lower_call": "relax_mlir.strategy.call_lowering",
-    "select_implementation": "relax_mlir.strategy.call_lowering",
-}
-"""Names that import the lowering, which itself imports this package, and their modules; they are imported lazily."""
+    from relax_mlir.strategy.implementation import OpImplementation
+    from relax_mlir.strategy.op_strategy import OpSpecialization, OpStrategy, SpecializedCondition
+    from relax_mlir.strategy.registry import register_strategy, temporary_strategy, unregister_strategy
+    from relax_mlir.strategy.report import StrategyDecision, StrategyReport, explain_strategy
+    from relax_mlir.strategy.selection import Candidate, Selection
 
 __all__ = [
     "CachedFunc",
@@ -57,8 +47,26 @@ __all__ = [
     "unregister_strategy",
 ]
 
-
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - any name of the module
-    if name not in _HOMES:
-        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "CachedFunc": "compile_engine",
+        "Candidate": "selection",
+        "CompileEngine": "compile_engine",
+        "LoweredOutput": "call_lowering",
+        "OpImplementation": "implementation",
+        "OpSpecialization": "op_strategy",
+        "OpStrategy": "op_strategy",
+        "Selection": "selection",
+        "SpecializedCondition": "op_strategy",
+        "StrategyDecision": "report",
+        "StrategyReport": "report",
+        "explain_strategy": "report",
+        "get_valid_implementations": "call_lowering",
+        "lower_call": "call_lowering",
+        "register_strategy": "registry",
+        "select_implementation": "call_lowering",
+        "temporary_strategy": "registry",
+        "unregister_strategy": "registry",
+    },
+)

@@ -12,8 +12,8 @@ from relax_mlir.ir_module import IRModule
 from relax_mlir.lowering.legalize.expose_prim_funcs import require_entries
 from relax_mlir.lowering.pipeline import memory_phases, phases
 from relax_mlir.module_functions import functions_of
-from relax_mlir.runtime.build import LEGALIZING
 from relax_mlir.runtime.build import build as build_in_mode
+from relax_mlir.runtime.build_options import LEGALIZING
 from relax_mlir.runtime.run_phase import is_observed, run_phase
 from relax_mlir.target import Target
 from relax_mlir.vm.codegen.exposed_prim_funcs import expose, take_entries

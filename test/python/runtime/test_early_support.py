@@ -27,7 +27,7 @@ from relax_mlir.mlir import ir
 from relax_mlir.mlir_text import functions, is_declaration, symbol_name
 from relax_mlir.runtime.compile_parts import PartCompiler
 from relax_mlir.runtime.part_lowering import BODY, lowered_part
-from relax_mlir.runtime.process_code import part_of
+from relax_mlir.runtime.process_codegen import part_of
 from relax_mlir.spare_context import spare_context
 from relax_mlir.transform import PassContext
 

@@ -12,6 +12,7 @@ import cold_process
 import numpy as np
 import pytest
 import relax_mlir as rx
+import relax_mlir.runtime.process_codegen  # it takes the original compile_part
 from relax_mlir.lowering.parts.module_parts import Part
 from relax_mlir.runtime import code_makers, compile_parts, elf_object, part_store
 from relax_mlir.runtime.cache_store import CacheWarning
@@ -211,10 +212,10 @@ def note(frame, event, argument):
     if name.startswith("relax_mlir."):
         seen.add(name)
 
-def traced(*arguments):
+def traced(*arguments, **named):
     sys.setprofile(note)
     try:
-        return compile_part(*arguments)
+        return compile_part(*arguments, **named)
     finally:
         sys.setprofile(None)
 

@@ -20,16 +20,16 @@ import time
 import numpy as np
 import relax_mlir as rx
 from relax_mlir import op as R
-from relax_mlir.runtime import memory, process_code, threads
+from relax_mlir.runtime import memory, process_codegen, threads
 from relax_mlir.target import Target
 
-compile_, names = process_code._compile, []
+compile_, names = process_codegen.compile_code, []
 
 def noted(*code):
     names.append(threading.current_thread().name)
     return compile_(*code)
 
-process_code._compile = noted
+process_codegen.compile_code = noted
 builder = rx.BlockBuilder()
 x = rx.Var("x", rx.Tensor(("n",), "float32"))
 with builder.function("main", [x]):
@@ -78,7 +78,7 @@ TRACED = """
 import sys
 import relax_mlir.runtime
 from relax_mlir.lowering.runtime_lib.pool import STATE, pool_text
-from relax_mlir.runtime import process_code
+from relax_mlir.runtime import process_codegen
 
 text, seen = pool_text(), set()
 
@@ -88,7 +88,7 @@ def note(frame, event, argument):
         seen.add(name)
 
 sys.setprofile(note)
-process_code._compile(process_code.part_of(text, (STATE,)), 2)
+process_codegen.compile_code(process_codegen.part_of(text, (STATE,)), 2)
 sys.setprofile(None)
 print(*sorted(seen))
 """
@@ -104,7 +104,8 @@ def test_the_key_depends_on_all_modules_that_make_the_code() -> None:
         "relax_mlir.cached",
         "relax_mlir.fork_safety",
         "relax_mlir.memory_left",
-    }  # a record, checks of arguments, a property, locks, and checks of memory: none affects generated code
+        "relax_mlir.torch_bridge",
+    }  # a record, checks of arguments, a property, locks, checks of memory, and imports: no code depends on them
     assert "relax_mlir.runtime.llvm_codegen" in found
     assert found - plain <= set(process_code.MAKERS)
 
@@ -120,7 +121,7 @@ def test_the_key_changes_with_the_text_and_the_sources(
     keys = []
     for source, text, level in (("a", "t", 0), ("ab", "t", 0), ("ab", "u", 0), ("ab", "u", 2)):
         file.write_text(source)
-        keys.append(process_code._key(process_code.part_of(text, ("f",)), level))
+        keys.append(process_code.key_of(text, ("f",), level, False))
     assert len(set(keys)) == 4
-    assert process_code._key(process_code.part_of("u", ("f",)), 2) == keys[-1]
-    assert process_code._key(process_code.part_of("u", ("f",), has_checks=True), 2) != keys[-1]
+    assert process_code.key_of("u", ("f",), 2, False) == keys[-1]
+    assert process_code.key_of("u", ("f",), 2, True) != keys[-1]

@@ -59,7 +59,7 @@ def more(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
                 for each in phases(*options)
             )
 
-        monkeypatch.setattr(importlib.import_module("relax_mlir.runtime.build"), "phases", changed)
+        monkeypatch.setattr(importlib.import_module("relax_mlir.runtime.compile_native"), "phases", changed)
 
     return put
 
