@@ -1,4 +1,4 @@
-"""torch is imported by nobody but the user, and its tensors are taken and given whenever that happens."""
+"""Torch is imported only by the user, and its tensors are taken and given whenever that happens."""
 
 from __future__ import annotations
 
