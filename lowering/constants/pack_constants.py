@@ -11,10 +11,13 @@ from relax_mlir.ir_queries import callee_of, has_one_use, is_used
 from relax_mlir.lowering.constants.constant_table import Layout
 from relax_mlir.lowering.kernels.core import emit as e
 from relax_mlir.lowering.kernels.gemm.contraction import Contraction
-from relax_mlir.lowering.kernels.gemm.contraction_match import match_contraction
 from relax_mlir.lowering.kernels.gemm.gemm import tiling_of
-from relax_mlir.lowering.kernels.gemm.gemm_panels import emit_gemm_panels, has_panels, panels_name
-from relax_mlir.lowering.kernels.gemm.lower_contractions import emit_contraction, fill_before
+from relax_mlir.lowering.kernels.gemm.gemm_prepacked import emit_gemm_panels, has_panels, panels_name
+from relax_mlir.lowering.kernels.gemm.lower_contractions import (
+    emit_contraction,
+    fill_before,
+    match_contraction,
+)
 from relax_mlir.lowering.parts.shared_code import own_ops
 from relax_mlir.mlir import func, ir, memref
 from relax_mlir.mlir_text import functions

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
 from relax_mlir.ir_queries import ops_of
-from relax_mlir.lowering.kernels.core import low_precision
+from relax_mlir.lowering.kernels.core import lanes
 from relax_mlir.lowering.kernels.core.emit import Value, element_of
 from relax_mlir.lowering.kernels.core.lanes import same_shape
 from relax_mlir.mlir import arith, ir
@@ -75,11 +75,11 @@ def _to_single(value: Value, conversion: str, native_f16: bool) -> Value:
     element = element_of(value.type)
     single = same_shape(value.type, ir.F32Type.get())
     if isinstance(element, ir.BF16Type):
-        return low_precision.bf16_to_f32(value)
+        return lanes.bf16_to_f32(value)
     if isinstance(element, ir.F16Type):
-        return arith.ExtFOp(single, value).result if native_f16 else low_precision.f16_to_f32(value)
+        return arith.ExtFOp(single, value).result if native_f16 else lanes.f16_to_f32(value)
     if isinstance(element, ir.F64Type):
-        return low_precision.f64_to_f32_odd(value)
+        return lanes.f64_to_f32_odd(value)
     if conversion == "arith.sitofp":
         return arith.SIToFPOp(single, value).result
     if conversion == "arith.uitofp":
@@ -92,9 +92,9 @@ def _from_single(value: Value, operation: Operation, native_f16: bool) -> Value:
     type_ = operation.results[0].type
     element = element_of(type_)
     if isinstance(element, ir.BF16Type):
-        return low_precision.f32_to_bf16(value)
+        return lanes.f32_to_bf16(value)
     if isinstance(element, ir.F16Type):
-        return arith.TruncFOp(type_, value).result if native_f16 else low_precision.f32_to_f16(value)
+        return arith.TruncFOp(type_, value).result if native_f16 else lanes.f32_to_f16(value)
     if isinstance(element, ir.F64Type):
         return arith.ExtFOp(type_, value).result
     if operation.name == "arith.fptosi":

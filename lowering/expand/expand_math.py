@@ -9,7 +9,7 @@ from typing import ClassVar, TypeAlias
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.lowering.kernels.core.emit import Type, Value, element_of
 from relax_mlir.lowering.kernels.core.lanes import Lanes, same_shape
-from relax_mlir.lowering.kernels.math.math_erf import erf
+from relax_mlir.lowering.kernels.math.math_erf import erf, gelu, written_with
 from relax_mlir.lowering.kernels.math.math_functions import (
     BINARY_EXPANSIONS,
     EXPANSIONS,
@@ -17,7 +17,6 @@ from relax_mlir.lowering.kernels.math.math_functions import (
     PREDICATES,
     double_expansions,
 )
-from relax_mlir.lowering.kernels.math.math_gelu import gelu, written_with
 from relax_mlir.mlir import arith, ir
 from relax_mlir.target import Target
 from relax_mlir.transform import ModulePass, PassContext

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from relax_mlir.dialects.kernel_specs import KERNEL_SPECS
 from relax_mlir.error import UnknownNameError
 from relax_mlir.lowering.kernels.core.emit import Block, Value
-from relax_mlir.lowering.kernels.rows.row_loops import NO_ROW_FUSION, RowFusion
+from relax_mlir.lowering.kernels.rows.rows import NO_ROW_FUSION, RowFusion
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
 

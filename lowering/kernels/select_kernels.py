@@ -20,24 +20,23 @@ from relax_mlir.dialects.attributes import (
 from relax_mlir.ir_queries import is_used
 from relax_mlir.lowering.kernels.core.emit import Block
 from relax_mlir.lowering.kernels.registry import GENERATORS, Generator, Request
-from relax_mlir.lowering.kernels.rows.row_loops import NO_ROW_FUSION, RowFusion, RowLoop
+from relax_mlir.lowering.kernels.rows.rows import NO_ROW_FUSION, RowFusion, RowLoop
 from relax_mlir.mlir import func, ir
 from relax_mlir.target import Target
 from relax_mlir.transform import ModulePass, PassContext
 from relax_mlir.transform.config import MATH_FAST
 
-_ATTENTION = "relax_mlir.lowering.kernels.attention.attention_request"
-_ROWS = "relax_mlir.lowering.kernels.rows.row_requests"
+_ATTENTION = "relax_mlir.lowering.kernels.attention.attention"
 GENERATOR_MODULES = {
     "attention": _ATTENTION,
     "attention_var_len": _ATTENTION,
-    "cumprod": _ROWS,
-    "cumsum": _ROWS,
-    "group_norm": "relax_mlir.lowering.kernels.rows.group_norm_request",
-    "layer_norm": _ROWS,
-    "log_softmax": _ROWS,
-    "rms_norm": _ROWS,
-    "softmax": _ROWS,
+    "cumprod": "relax_mlir.lowering.kernels.rows.scan",
+    "cumsum": "relax_mlir.lowering.kernels.rows.scan",
+    "group_norm": "relax_mlir.lowering.kernels.rows.group_norm",
+    "layer_norm": "relax_mlir.lowering.kernels.rows.row_norms",
+    "log_softmax": "relax_mlir.lowering.kernels.rows.softmax",
+    "rms_norm": "relax_mlir.lowering.kernels.rows.row_norms",
+    "softmax": "relax_mlir.lowering.kernels.rows.softmax",
 }
 """The modules that register the generators, by kernel; they are imported when a program has the kernel."""
 

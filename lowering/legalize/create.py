@@ -1,18 +1,20 @@
-"""Legalisation of the ops that create tensors."""
+"""Legalisation of the ops that create tensors, triangles, one_hot and size."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
+from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
+from relax_mlir.dialects.base import normalize_axis
 from relax_mlir.dialects.create import arange_bounds
 from relax_mlir.dialects.dtypes import DType
-from relax_mlir.lowering.legalize.elementwise import elementwise_prim, prim_name
+from relax_mlir.lowering.legalize.prim_bodies import dtype_of, elementwise_prim, prim_name
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
 from relax_mlir.mlir import arith, ir, linalg
-from relax_mlir.scalars.arithmetic import Scalar, const, convert
-from relax_mlir.scalars.linalg_builders import generic, identity
+from relax_mlir.scalars.arithmetic import Scalar, const, convert, select
+from relax_mlir.scalars.linalg_builders import generic, identity, projection
 from relax_mlir.symbolic import Dim
 
 VALUES = {"ones": 1, "ones_like": 1, "zeros": 0, "zeros_like": 0}
@@ -60,3 +62,80 @@ def _bound(prim: PrimBody, work: DType, bound: Dim | float) -> Scalar:
     if isinstance(bound, int | float):
         return const(work, bound)
     return arith.index_cast(work.storage_type(), prim.index(bound))
+
+
+# Legalisation of eye, tril and triu: elements are selected by their position relative to the diagonal.
+
+
+_P = arith.CmpIPredicate
+RELATIONS = {"eye": _P.eq, "eye_like": _P.eq, "tril": _P.sle, "triu": _P.sge}
+"""The predicate of ``column - row`` and `k` for elements that are kept."""
+
+
+def _is_kept(op: OpCall) -> Scalar:
+    rank = len(op.results[0].known_shape or ())
+    offset = arith.subi(linalg.IndexOp(rank - 1).result, linalg.IndexOp(rank - 2).result)
+    k = arith.constant(ir.IndexType.get(), op.args.int_attr("k"))
+    return arith.cmpi(RELATIONS[op.args.op], offset, k)
+
+
+def _dtype(op: OpCall) -> DType:
+    dtype = op.results[0].dtype
+    assert dtype is not None
+    return dtype
+
+
+@legalization("relax.eye", "relax.eye_like")
+def legalize_eye(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
+    """Fill the result by position; no input is read."""
+    op, dtype = replace(op, operands=()), _dtype(op)
+    key = op.args.int_attr("k")
+    return elementwise_prim(
+        lz, op, lambda: select(dtype, _is_kept(op), const(dtype, 1), const(dtype, 0)), key=key
+    )
+
+
+@legalization("relax.tril", "relax.triu")
+def legalize_triangle(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
+    dtype = _dtype(op)
+    key = op.args.int_attr("k")
+    return elementwise_prim(lz, op, lambda x: select(dtype, _is_kept(op), x, const(dtype, 0)), key=key)
+
+
+# Legalisation of one_hot: compare every position with the index.
+
+
+@legalization("relax.one_hot")
+def legalize_one_hot(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
+    indices, on, _ = op.operands
+    rank = len(indices.shape) + 1
+    axis = normalize_axis(op.args.op, op.args.int_attr("axis"), rank)
+    kind, value = dtype_of(indices), dtype_of(on)
+
+    def body(prim: PrimBody) -> Sequence[ir.Value]:
+        def element(index: Scalar, on: Scalar, off: Scalar, _: Scalar) -> Scalar:
+            cast = arith.index_castui if kind.kind == "uint" else arith.index_cast
+            here = linalg.IndexOp(axis).result
+            is_here = arith.cmpi(arith.CmpIPredicate.eq, cast(ir.IndexType.get(), index), here)
+            return select(value, is_here, on, off)
+
+        others = projection(rank, [number for number in range(rank) if number != axis])
+        maps = [others, projection(rank, []), projection(rank, [])]
+        return generic(prim.ins, maps, prim.outs, [identity(rank)], ["parallel"] * rank, element)
+
+    return lz.prim(op.args.op, op.operands, op.results, body, pattern="injective", key=axis)
+
+
+# Legalisation of size: the product of the dimensions.
+
+
+@legalization("relax.size")
+def legalize_size(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
+    """Fill a scalar with the product of the dimensions; no input is read."""
+    count = symbolic.product(op.operands[0].shape)
+
+    def body(prim: PrimBody) -> Sequence[ir.Value]:
+        number = arith.index_cast(dtypes.dtype("int64").storage_type(), prim.index(count))
+        return [linalg.fill(number, outs=[prim.outs[0]])]
+
+    return lz.prim(op.args.op, [], op.results, body, pattern="opaque", key=str(count))

@@ -1,64 +1,154 @@
-"""The rule of elementwise ops: one ``linalg.generic`` whose body is a scalar rule."""
+"""Legalisation of elementwise ops: unary, binary, bitwise, comparison, astype, where, clip, and quantization."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Sequence
 
-from relax_mlir.dialects.attributes import Pattern
+from relax_mlir.dialects import dtypes
+from relax_mlir.dialects.base import normalize_axis
 from relax_mlir.dialects.dtypes import DType
-from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
-from relax_mlir.mlir import ir
-from relax_mlir.scalars.arithmetic import ScalarRule
-from relax_mlir.scalars.linalg_builders import ScalarBody, broadcast_map, generic, identity
+from relax_mlir.dialects.select import clip_bound
+from relax_mlir.lowering.legalize.prim_bodies import dtype_of, elementwise_prim, register, reshaped
+from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, legalization
+from relax_mlir.mlir import arith, math
+from relax_mlir.scalars.arithmetic import (
+    Scalar,
+    const,
+    convert,
+    is_nan,
+    maximum,
+    minimum,
+    select,
+    widened,
+    widened_test,
+)
+from relax_mlir.scalars.binary_rules import BINARY_RULES
+from relax_mlir.scalars.bitwise_rules import BITWISE_RULES
+from relax_mlir.scalars.comparison_rules import COMPARISON_RULES
+from relax_mlir.scalars.unary_rules import FLOAT_TESTS, ROUNDING, UNARY_RULES, plain
+
+register(BINARY_RULES)
+register(BITWISE_RULES)
+register(COMPARISON_RULES)
+register(UNARY_RULES)
 
 
-def dtype_of(arg: Arg) -> DType:
-    """The dtype of a tensor; the legaliser has checked that it is known."""
-    dtype = arg.info.dtype
+@legalization(*(f"relax.{name}" for name in ROUNDING))
+def legalize_rounding(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
+    """Round floats; return integers unchanged."""
+    dtype = dtype_of(op.operands[0])
+    if not dtype.is_float:
+        return op.operands
+    rule = plain(ROUNDING[op.args.op])
+    return elementwise_prim(lz, op, lambda x: rule(dtype, x))
+
+
+@legalization(*(f"relax.{name}" for name in FLOAT_TESTS))
+def legalize_float_test(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
+    """Test floats; the answer for integers and bool is constant."""
+    dtype = dtype_of(op.operands[0])
+    test, answer = FLOAT_TESTS[op.args.op]
+    if not dtype.is_float:
+        result = op.results[0].dtype
+        assert result is not None
+        return elementwise_prim(lz, op, lambda x: const(result, answer))
+    rule = widened_test(test)
+    return elementwise_prim(lz, op, lambda x: rule(dtype, x))
+
+
+# Legalisation of astype.
+
+
+@legalization("relax.astype")
+def legalize_astype(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
+    """Convert the dtype; return the tensor itself if it already has it."""
+    source, target = dtype_of(op.operands[0]), op.results[0].dtype
+    assert target is not None
+    if source == target:
+        return op.operands
+    return elementwise_prim(lz, op, lambda x: convert(source, target, x))
+
+
+# Legalisation of where and clip.
+
+
+@legalization("relax.where")
+def legalize_where(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
+    dtype = dtype_of(op.operands[1])
+    return elementwise_prim(lz, op, lambda condition, a, b: select(dtype, condition, a, b))
+
+
+@legalization("relax.clip")
+def legalize_clip(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
+    """Clip the tensor; return it unchanged if there are no bounds."""
+    low, high = clip_bound(op.args, "min"), clip_bound(op.args, "max")
+    if low is None and high is None:
+        return op.operands
+
+    def rule(dtype: DType, x: Scalar) -> Scalar:
+        if low is not None:
+            x = maximum(dtype, x, const(dtype, low))
+        return x if high is None else minimum(dtype, x, const(dtype, high))
+
+    dtype = dtype_of(op.operands[0])
+    return elementwise_prim(lz, op, lambda x: widened(rule)(dtype, x), key=(str(low), str(high)))
+
+
+# Legalisation of quantize and dequantize: element by element, so that they fuse.
+
+
+@legalization("relax.quantize")
+def legalize_quantize(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
+    """Quantise element by element; the conversion to an integer saturates."""
+    call, (data, scale, zero), target = _call(op), _dtypes(op), _target(op)
+    wide = _wide(data, scale, target)
+
+    def element(x: Scalar, factor: Scalar, offset: Scalar) -> Scalar:
+        number = math.roundeven(arith.divf(convert(data, wide, x), convert(scale, wide, factor)))
+        known = arith.select(is_nan(number), const(wide, 0), number)
+        return convert(wide, target, arith.addf(known, convert(zero, wide, offset)))
+
+    return elementwise_prim(lz, call, element, (str(scale), str(zero)))
+
+
+@legalization("relax.dequantize")
+def legalize_dequantize(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
+    call, (data, scale, zero), target = _call(op), _dtypes(op), _target(op)
+    wide = _wide(target, scale, data)
+
+    def element(x: Scalar, factor: Scalar, offset: Scalar) -> Scalar:
+        number = arith.subf(convert(data, wide, x), convert(zero, wide, offset))
+        return convert(wide, target, arith.mulf(number, convert(scale, wide, factor)))
+
+    return elementwise_prim(lz, call, element, (str(scale), str(zero)))
+
+
+def _dtypes(op: OpCall) -> tuple[DType, DType, DType]:
+    data, scale, zero = op.operands
+    return dtype_of(data), dtype_of(scale), dtype_of(zero)
+
+
+def _target(op: OpCall) -> DType:
+    dtype = op.results[0].dtype
     assert dtype is not None
     return dtype
 
 
-def prim_name(op: OpCall, dtype: DType) -> str:
-    """Name of the prim func of an op: never that of a C library function, such as ``exp``."""
-    return f"{op.args.op}_{dtype.mlir}"
+def _wide(number: DType, scale: DType, quantized: DType) -> DType:
+    """The compute dtype: float64 if an operand has it, or if float32 cannot represent all integers."""
+    exact = quantized.bits < 32 and "float64" not in (number.name, scale.name)
+    return dtypes.dtype("float32" if exact else "float64")
 
 
-def elementwise(body: ScalarBody) -> Callable[[PrimBody], Sequence[ir.Value]]:
-    """The body of a prim func that applies `body` to the scalars of its inputs, which broadcast to its one output."""
-
-    def build(prim: PrimBody) -> Sequence[ir.Value]:
-        out_shape = prim.out_infos[0].known_shape
-        assert out_shape is not None
-        rank = len(out_shape)
-        maps = [broadcast_map(info.known_shape or (), out_shape) for info in prim.in_infos]
-        return generic(
-            prim.ins,
-            maps,
-            prim.outs,
-            [identity(rank)],
-            ["parallel"] * rank,
-            lambda *scalars: body(*scalars[: len(prim.ins)]),
-        )
-
-    return build
-
-
-def elementwise_prim(lz: Legalizer, op: OpCall, body: ScalarBody, key: Hashable = ()) -> Sequence[Arg]:
-    """Apply `body` to the scalars of the operands, which broadcast. `key`: what else than dtypes `body` depends on."""
-    same_shape = all(arg.shape == op.results[0].shape for arg in op.operands)
-    pattern: Pattern = "elementwise" if same_shape else "broadcast"
-    result = op.results[0].dtype
-    assert result is not None
-    name = prim_name(op, dtype_of(op.operands[0]) if op.operands else result)
-    return lz.prim(name, op.operands, op.results, elementwise(body), pattern=pattern, key=key)
-
-
-def register(rules: dict[str, ScalarRule]) -> None:
-    """Legalise each op of the table by its scalar rule, with the dtype of the first operand."""
-
-    def legalize(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
-        rule, dtype = rules[op.args.op], dtype_of(op.operands[0])
-        return elementwise_prim(lz, op, lambda *scalars: rule(dtype, *scalars))
-
-    legalization(*(f"relax.{name}" for name in rules))(legalize)
+def _call(op: OpCall) -> OpCall:
+    """Reshape scale and zero point so that they broadcast to the data."""
+    data, *parameters = op.operands
+    rank = len(data.shape)
+    behind = 0
+    if any(arg.shape and arg.shape[0] != 1 for arg in parameters):
+        behind = rank - 1 - normalize_axis(op.args.op, op.args.int_attr("axis"), rank)
+    spread = [
+        reshaped(arg, [*arg.shape, *(1 for _ in range(behind))] if arg.shape and rank else [])
+        for arg in parameters
+    ]
+    return OpCall(op.args, (data, *spread), op.results)

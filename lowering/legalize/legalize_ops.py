@@ -15,10 +15,13 @@ from relax_mlir.dialects.traits import KeptAtR1, OnFunctionValues, OnMemory, ops
 from relax_mlir.error import UnsupportedError
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.lowering.legalize.check_prim_funcs import check_made
-from relax_mlir.lowering.legalize.packed import PACKED_RULES
-from relax_mlir.lowering.legalize.printing import legalize_print
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, Rule, op_call, rule_for
-from relax_mlir.lowering.legalize.unknown import GENERAL_STRUCTURE, run_unknown
+from relax_mlir.lowering.legalize.runtime_calls import (
+    GENERAL_STRUCTURE,
+    PACKED_RULES,
+    legalize_print,
+    run_unknown,
+)
 from relax_mlir.mlir import ir
 from relax_mlir.passes.explicit_effects import make_all_effects_explicit
 from relax_mlir.passes.to_non_dataflow import ToNonDataflow
@@ -29,7 +32,7 @@ from relax_mlir.target import Target
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
 
 if TYPE_CHECKING:
-    from relax_mlir.lowering.legalize.selecting_legalizer import SelectingLegalizer
+    from relax_mlir.lowering.legalize.strategies import SelectingLegalizer
 
 LEFT = ops_with(KeptAtR1, OnFunctionValues)
 
@@ -103,7 +106,7 @@ class _Implementations:
             return rule(self.legalizer, call)
         if self._selecting is None:
             # Tensor expressions take long to import, and most modules have none.
-            from relax_mlir.lowering.legalize.selecting_legalizer import SelectingLegalizer
+            from relax_mlir.lowering.legalize.strategies import SelectingLegalizer
 
             self._selecting = SelectingLegalizer(self.legalizer, self.target)
         return self._selecting.legalize(op, call, rule)

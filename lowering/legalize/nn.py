@@ -1,4 +1,4 @@
-"""Legalisation of activations and normalisations.
+"""Legalisation of neural network ops: activations, softmax, normalisations, attention and dropout.
 
 Softmax and the normalisations are one prim func each, which names a kernel that may replace it; the linalg body
 defines the semantics. It reads the data once per step and stores only one scalar per row between steps.
@@ -9,11 +9,22 @@ from __future__ import annotations
 import math as pymath
 from collections.abc import Callable, Sequence
 
-from relax_mlir.dialects.base import normalize_axes, normalize_axis
+from relax_mlir import symbolic
+from relax_mlir.dialects.base import OpArgs, normalize_axes, normalize_axis
 from relax_mlir.dialects.dtypes import DType
-from relax_mlir.lowering.legalize.elementwise import register
+from relax_mlir.dialects.nn import head_group
+from relax_mlir.dialects.types import Tensor
+from relax_mlir.lowering.legalize.linear_algebra import zeroed
+from relax_mlir.lowering.legalize.prim_bodies import (
+    Index,
+    dtype_of,
+    elementwise_prim,
+    is_empty,
+    register,
+    reshaped,
+    sizes_of,
+)
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
-from relax_mlir.lowering.legalize.window import sizes_of
 from relax_mlir.mlir import arith, ir, linalg, math, tensor
 from relax_mlir.scalars.arithmetic import (
     Scalar,
@@ -22,13 +33,17 @@ from relax_mlir.scalars.arithmetic import (
     compare,
     compute_dtype,
     const,
+    convert,
     maximum,
+    minimum,
     multiply,
     narrow,
+    select,
     widen,
     widened,
 )
-from relax_mlir.scalars.linalg_builders import generic, identity, projection
+from relax_mlir.scalars.linalg_builders import broadcast_map, generic, identity, projection
+from relax_mlir.symbolic import Dim
 
 
 def _gelu(dtype: DType, x: Scalar) -> Scalar:
@@ -296,3 +311,467 @@ def norm_attrs(axes: Sequence[int], epsilon: float) -> dict[str, ir.Attribute]:
         "axes": ir.ArrayAttr.get([_i64(axis) for axis in axes]),
         "epsilon": ir.FloatAttr.get(ir.F64Type.get(), epsilon),
     }
+
+
+# Legalisation of activations: one scalar rule each.
+
+
+SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
+"""Klambauer et al., Self-Normalizing Neural Networks, 2017."""
+
+
+def _positive(dtype: DType, x: Scalar, otherwise: Scalar) -> Scalar:
+    """`x` where it is above 0."""
+    return select(dtype, compare(dtype, "gt", x, const(dtype, 0)), x, otherwise)
+
+
+def _elu(dtype: DType, x: Scalar, alpha: float) -> Scalar:
+    return _positive(dtype, x, multiply(dtype, math.expm1(x), const(dtype, alpha)))
+
+
+def _selu(dtype: DType, x: Scalar) -> Scalar:
+    return multiply(dtype, _elu(dtype, x, SELU_ALPHA), const(dtype, SELU_SCALE))
+
+
+def _held(dtype: DType, x: Scalar, low: float, high: float) -> Scalar:
+    return minimum(dtype, maximum(dtype, x, const(dtype, low)), const(dtype, high))
+
+
+def _hardswish(dtype: DType, x: Scalar) -> Scalar:
+    gate = _held(dtype, add(dtype, x, const(dtype, 3)), 0, 6)
+    return arith.divf(multiply(dtype, x, gate), const(dtype, 6))
+
+
+def _mish(dtype: DType, x: Scalar) -> Scalar:
+    """``tanh(log(1 + e))`` is ``n / (n + 2)`` with ``n = e * (e + 2)``; it rounds to 1 long before x is 30."""
+    e = math.exp(minimum(dtype, x, const(dtype, 30)))
+    n = multiply(dtype, e, add(dtype, e, const(dtype, 2)))
+    return multiply(dtype, x, arith.divf(n, add(dtype, n, const(dtype, 2))))
+
+
+def _relu6(dtype: DType, x: Scalar) -> Scalar:
+    return _held(dtype, x, 0, 6)
+
+
+register(
+    {
+        "nn_hardswish": widened(_hardswish),
+        "nn_mish": widened(_mish),
+        "nn_relu6": widened(_relu6),
+        "nn_selu": widened(_selu),
+    }
+)
+
+
+def _leakyrelu(args: OpArgs, dtype: DType, x: Scalar) -> Scalar:
+    return _positive(dtype, x, multiply(dtype, x, const(dtype, args.float_attr("alpha"))))
+
+
+def _hardsigmoid(args: OpArgs, dtype: DType, x: Scalar) -> Scalar:
+    alpha, beta = (const(dtype, args.float_attr(name)) for name in ("alpha", "beta"))
+    return _held(dtype, add(dtype, multiply(dtype, x, alpha), beta), 0, 1)
+
+
+def _softplus(args: OpArgs, dtype: DType, x: Scalar) -> Scalar:
+    """Clamp the argument of the exponential to the threshold, above which it may overflow and is not needed."""
+    beta, threshold = (const(dtype, args.float_attr(name)) for name in ("beta", "threshold"))
+    scaled = multiply(dtype, x, beta)
+    small = arith.divf(math.log1p(math.exp(minimum(dtype, scaled, threshold))), beta)
+    return select(dtype, compare(dtype, "gt", scaled, threshold), x, small)
+
+
+WITH_NUMBERS: dict[str, Callable[[OpArgs, DType, Scalar], Scalar]] = {
+    "nn_elu": lambda args, dtype, x: _elu(dtype, x, args.float_attr("alpha")),
+    "nn_hardsigmoid": _hardsigmoid,
+    "nn_leakyrelu": _leakyrelu,
+    "nn_softplus": _softplus,
+}
+"""The scalar rules of activations with float attributes."""
+NUMBERS = ("alpha", "beta", "threshold")
+"""The names of these attributes."""
+
+
+@legalization(*(f"relax.{name}" for name in WITH_NUMBERS))
+def legalize_with_numbers(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
+    rule, dtype = WITH_NUMBERS[op.args.op], dtype_of(op.operands[0])
+    apply = widened(lambda wide, x: rule(op.args, wide, x))
+    key = tuple(op.args.float_attr(name) for name in NUMBERS if name in op.args.attrs)
+    return elementwise_prim(lz, op, lambda x: apply(dtype, x), key)
+
+
+@legalization("relax.nn_prelu")
+def legalize_prelu(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
+    """Reshape the slopes so that they broadcast to the data."""
+    data, alpha = op.operands
+    axis = normalize_axis(op.args.op, op.args.int_attr("axis"), len(data.shape))
+    slopes = reshaped(alpha, [*alpha.shape, *(1 for _ in data.shape[axis + 1 :])])
+    dtype = dtype_of(data)
+    apply = widened(lambda wide, x, slope: _positive(wide, x, multiply(wide, x, slope)))
+    call = OpCall(op.args, (data, slopes), op.results)
+    return elementwise_prim(lz, call, lambda x, slope: apply(dtype, x, slope))
+
+
+# Legalisation of attention: one prim func, which names a kernel that may replace it.
+#
+# Its linalg body, two contractions around a softmax, defines the semantics; it reads every operand in place.
+
+
+@legalization("relax.nn_attention", "relax.nn_attention_bias")
+def legalize_attention(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
+    scale = None if op.args.is_unit("scale") else op.args.float_attr("scale")
+    causal = None if op.args.is_unit("causal_mask") else op.args.str_attr("causal_mask")
+    attributes: dict[str, ir.Attribute] = {}
+    if scale is not None:
+        attributes["scale"] = ir.FloatAttr.get(ir.F64Type.get(), scale)
+    if causal is not None:
+        attributes["causal_mask"] = ir.StringAttr.get(causal)
+    return lz.prim(
+        "attention",
+        op.operands,
+        op.results,
+        lambda prim: _Reference(prim, scale, causal).build(),
+        key=(scale, causal),
+        kernel="attention",
+        kernel_attrs=attributes,
+    )
+
+
+class _Reference:
+    """The body of the prim func: scores, weights, and sums of values, each computed as a whole tensor."""
+
+    def __init__(self, prim: PrimBody, scale: float | None, causal: str | None) -> None:
+        dtype = prim.in_infos[0].dtype
+        query, key = prim.in_infos[0].known_shape, prim.in_infos[1].known_shape
+        assert dtype is not None and query is not None and key is not None
+        self.prim, self.scale, self.causal = prim, scale, causal
+        self.dtype, self.wide = dtype, compute_dtype(dtype)
+        self.shape: tuple[Dim, ...] = (query[0], query[2], query[1], key[1])
+        """The shape of the scores."""
+        self.sizes = [self._size(0, query, 0), self._size(0, query, 2), self._size(0, query, 1)]
+        self.sizes.append(self._size(1, key, 1))
+        self.group = head_group(query[2], key[2]) or 1
+
+    def build(self) -> Sequence[ir.Value]:
+        query, key, value, *bias = self.prim.ins
+        scores = self._sum(query, key, (0, 2, 1, 4), (0, 3, 1, 4), self._empty(self.sizes))
+        weights = self._softmax(self._masked(scores, *bias))
+        if self.dtype == self.wide:
+            return [self._sum(weights, value, (0, 2, 1, 4), (0, 4, 2, 3), self.prim.outs[0], grouped=2)]
+        last = self.prim.out_infos[0].known_shape
+        assert last is not None
+        batch, heads, queries, _ = self.sizes
+        sums = self._empty([batch, queries, heads, self._size(2, last, 3)])
+        sums = self._sum(weights, value, (0, 2, 1, 4), (0, 4, 2, 3), sums, grouped=2)
+        return self._elementwise([sums], self.prim.outs[0], lambda x, _: narrow(self.dtype, x))
+
+    def _size(self, operand: int, shape: Sequence[Dim | None], axis: int) -> int | ir.Value:
+        size = shape[axis]
+        return size if isinstance(size, int) else self.prim.dim(self.prim.ins[operand], axis)
+
+    def _empty(self, sizes: Sequence[int | ir.Value]) -> ir.Value:
+        return tensor.empty(list(sizes), self.wide.storage_type())
+
+    def _sum(
+        self,
+        left: ir.Value,
+        right: ir.Value,
+        left_axes: Sequence[int],
+        right_axes: Sequence[int],
+        out: ir.Value,
+        grouped: int = 1,
+    ) -> ir.Value:
+        """Sum products over loop 4 into `out`, whose axes are loops 0 to 3. Loop `grouped` counts heads."""
+        head = ir.AffineDimExpr.get(grouped)
+        shared = ir.AffineExpr.get_floor_div(head, self.group) if self.group > 1 else head
+        exprs = [shared if axis == grouped else ir.AffineDimExpr.get(axis) for axis in right_axes]
+
+        def body(a: Scalar, b: Scalar, total: Scalar) -> Scalar:
+            return arith.addf(total, arith.mulf(self._widened(a), self._widened(b)))
+
+        maps = [projection(5, left_axes), ir.AffineMap.get(5, 0, exprs)]
+        out = linalg.fill(const(self.wide, 0), outs=[out])
+        iterators = ["parallel"] * 4 + ["reduction"]
+        return generic([left, right], maps, [out], [projection(5, range(4))], iterators, body)[0]
+
+    def _masked(self, scores: ir.Value, *bias: ir.Value) -> ir.Value:
+        """Scale the scores, add the bias, and set the keys that the causal mask hides from a query to -inf."""
+        factor, shift = self._factor(), self._causal_shift()
+
+        def body(score: Scalar, *rest: Scalar) -> Scalar:
+            value = arith.mulf(score, factor)
+            if bias:
+                value = arith.addf(value, self._widened(rest[0]))
+            if shift is None:
+                return value
+            last = arith.addi(linalg.IndexOp(2).result, shift)
+            visible = arith.cmpi(arith.CmpIPredicate.sle, linalg.IndexOp(3).result, last)
+            return arith.select(visible, value, const(self.wide, -pymath.inf))
+
+        maps = [identity(4)]
+        if bias:
+            maps.append(broadcast_map(self.prim.in_infos[3].known_shape or (), self.shape))
+        return self._elementwise([scores, *bias], self._empty(self.sizes), body, maps)[0]
+
+    def _elementwise(
+        self,
+        ins: Sequence[ir.Value],
+        out: ir.Value,
+        body: Callable[..., Scalar],
+        maps: Sequence[ir.AffineMap] | None = None,
+    ) -> list[ir.Value]:
+        maps = maps or [identity(4)] * len(ins)
+        return generic(ins, maps, [out], [identity(4)], ["parallel"] * 4, body)
+
+    def _softmax(self, scores: ir.Value) -> ir.Value:
+        def exponential(x: Scalar, top: Scalar) -> Scalar:
+            return math.exp(arith.subf(x, top))
+
+        top = self._reduce([scores], -pymath.inf, lambda x, best: arith.maximumf(best, x))
+        total = self._reduce([scores, top], 0.0, lambda x, top, sum_: arith.addf(sum_, exponential(x, top)))
+        row = projection(4, range(3))
+        return self._elementwise(
+            [scores, top, total],
+            self._empty(self.sizes),
+            lambda x, top, total, _: arith.divf(exponential(x, top), total),
+            [identity(4), row, row],
+        )[0]
+
+    def _reduce(self, ins: Sequence[ir.Value], start: float, step: Callable[..., Scalar]) -> ir.Value:
+        """Fold `step` over the keys, from the scores and tensors with one scalar per query."""
+        out = linalg.fill(const(self.wide, start), outs=[self._empty(self.sizes[:3])])
+        row = projection(4, range(3))
+        iterators = ["parallel"] * 3 + ["reduction"]
+        return generic(ins, [identity(4), *[row] * (len(ins) - 1)], [out], [row], iterators, step)[0]
+
+    def _widened(self, x: Scalar) -> Scalar:
+        return x if x.type == self.wide.storage_type() else widen(self.dtype, x)
+
+    def _factor(self) -> Scalar:
+        element = self.wide.storage_type()
+        if self.scale is not None:
+            return arith.constant(element, self.scale)
+        query = self.prim.in_infos[0].known_shape
+        assert query is not None
+        if isinstance(query[3], int):
+            return arith.constant(element, 1.0 / pymath.sqrt(max(query[3], 1)))
+        size = arith.maxui(self.prim.dim(self.prim.ins[0], 3), self.prim.index(1))
+        size = arith.index_cast(ir.IntegerType.get_signless(64), size)
+        return arith.divf(arith.constant(element, 1.0), math.sqrt(arith.sitofp(element, size)))
+
+    def _causal_shift(self) -> ir.Value | None:
+        """The last key that a query sees, relative to the index of the query."""
+        if self.causal is None:
+            return None
+        if self.causal == "TopLeft":
+            return self.prim.index(0)
+        return arith.subi(*(self.prim.dim(self.prim.ins[operand], 1) for operand in (1, 0)))
+
+
+# Legalisation of batch norm: sums over the channels in training, then one pass over the elements.
+
+
+@legalization("relax.nn_batch_norm")
+def legalize_batch_norm(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
+    data, gamma, beta, *moving = op.operands
+    args, dtype = op.args, _known(data.info.dtype)
+    axis, wide = normalize_axis(args.op, args.int_attr("axis"), len(data.shape)), compute_dtype(dtype)
+    used = moving
+    if args.bool_attr("training"):
+        used = _statistics(lz, data, axis, wide)
+        momentum = args.float_attr("momentum")
+        moving = [
+            _updated(lz, old, new, momentum, result)
+            for old, new, result in zip(moving, used, op.results[1:], strict=True)
+        ]
+    scale, center = args.bool_attr("scale"), args.bool_attr("center")
+    parameters = [*used, *([gamma] if scale else []), *([beta] if center else [])]
+    return [
+        _normalised(lz, data, parameters, op.results[0], axis, args.float_attr("epsilon"), scale, center),
+        *moving,
+    ]
+
+
+def _statistics(lz: Legalizer, data: Arg, axis: int, wide: DType) -> list[Arg]:
+    """Mean and biased variance of each channel."""
+    dtype = _known(data.info.dtype)
+    count = symbolic.product([dim for i, dim in enumerate(data.shape) if i != axis])
+    result = Tensor([data.shape[axis]], wide)
+
+    def plain(x: Scalar) -> Scalar:
+        return convert(dtype, wide, x)
+
+    def squared(x: Scalar, mean: Scalar) -> Scalar:
+        distance = arith.subf(convert(dtype, wide, x), mean)
+        return arith.mulf(distance, distance)
+
+    mean = _mean(lz, "batch_mean", [data], axis, count, result, plain)
+    return [mean, _mean(lz, "batch_variance", [data, mean], axis, count, result, squared)]
+
+
+def _mean(
+    lz: Legalizer,
+    name: str,
+    ins: Sequence[Arg],
+    axis: int,
+    count: Dim,
+    result: Tensor,
+    term: Callable[..., Scalar],
+) -> Arg:
+    """The mean of the terms of each channel; NaN without elements."""
+    wide, rank = _known(result.dtype), len(ins[0].shape)
+
+    def body(prim: PrimBody) -> Sequence[ir.Value]:
+        channel = projection(rank, [axis])
+        kinds = ["parallel" if i == axis else "reduction" for i in range(rank)]
+        maps = [identity(rank), *([channel] * (len(ins) - 1))]
+        sums = generic(
+            prim.ins, maps, [zeroed(prim)], [channel], kinds, lambda *x: arith.addf(x[-1], term(*x[:-1]))
+        )
+        number = arith.index_cast(ir.IntegerType.get_signless(64), prim.index(count))
+        divisor = arith.sitofp(wide.storage_type(), number)
+        return generic([], [], sums, [identity(1)], ["parallel"], lambda total: arith.divf(total, divisor))
+
+    return lz.prim(name, ins, [result], body, key=(axis, str(count)))[0]
+
+
+def _updated(lz: Legalizer, old: Arg, new: Arg, momentum: float, result: Tensor) -> Arg:
+    """Update a moving average after a batch."""
+    source, wide, target = _known(old.info.dtype), _known(new.info.dtype), _known(result.dtype)
+
+    def element(before: Scalar, batch: Scalar, _: Scalar) -> Scalar:
+        kept = arith.mulf(const(wide, 1 - momentum), convert(source, wide, before))
+        return convert(wide, target, arith.addf(kept, arith.mulf(const(wide, momentum), batch)))
+
+    def body(prim: PrimBody) -> Sequence[ir.Value]:
+        return generic(prim.ins, [identity(1)] * 2, prim.outs, [identity(1)], ["parallel"], element)
+
+    return lz.prim("moving_average", [old, new], [result], body, pattern="elementwise", key=momentum)[0]
+
+
+def _normalised(
+    lz: Legalizer,
+    data: Arg,
+    parameters: Sequence[Arg],
+    result: Tensor,
+    axis: int,
+    epsilon: float,
+    scale: bool,
+    center: bool,
+) -> Arg:
+    """Normalise the elements by mean and variance, with gamma and beta if they are used."""
+    dtype, rank = _known(data.info.dtype), len(data.shape)
+    wide, kinds = compute_dtype(dtype), [_known(p.info.dtype) for p in parameters]
+
+    def element(*scalars: Scalar) -> Scalar:
+        x, *given, _ = scalars
+        mean, variance, *rest = (convert(kind, wide, p) for kind, p in zip(kinds, given, strict=True))
+        deviation = math.sqrt(arith.addf(variance, const(wide, epsilon)))
+        value = arith.divf(arith.subf(convert(dtype, wide, x), mean), deviation)
+        if scale:
+            value = arith.mulf(value, rest.pop(0))
+        if center:
+            value = arith.addf(value, rest.pop(0))
+        return convert(wide, dtype, value)
+
+    def body(prim: PrimBody) -> Sequence[ir.Value]:
+        maps = [identity(rank), *([projection(rank, [axis])] * len(parameters))]
+        return generic(prim.ins, maps, prim.outs, [identity(rank)], ["parallel"] * rank, element)
+
+    key = (axis, epsilon, scale, center)
+    return lz.prim("batch_norm", [data, *parameters], [result], body, pattern="broadcast", key=key)[0]
+
+
+def _known(dtype: DType | None) -> DType:
+    assert dtype is not None
+    return dtype
+
+
+# Legalisation of group norm and instance norm: one prim func each, which names a kernel that may replace it.
+#
+# The body splits the channels of a group norm into two dimensions, groups and the channels of a group.
+
+
+@legalization("relax.nn_group_norm", "relax.nn_instance_norm")
+def legalize_group_norm(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
+    name, args, rank = op.args.op, op.args, len(op.operands[0].shape)
+    channel = normalize_axis(name, args.int_attr("channel_axis"), rank)
+    axes = sorted(normalize_axes(name, args.ints_attr("axes"), rank))
+    groups = args.int_attr("num_groups") if name == "nn_group_norm" else 0
+    epsilon, center, scale = args.float_attr("epsilon"), args.bool_attr("center"), args.bool_attr("scale")
+    data, gamma, beta = op.operands
+
+    def body(prim: PrimBody) -> Sequence[ir.Value]:
+        if is_empty(prim.out_infos[0]):
+            return list(prim.outs)
+        if groups == 0:
+            return normalized(Rows(prim, axes), prim.ins[1:], epsilon, scale, center, at=[channel])
+        split = [axis + (axis > channel) for axis in axes]
+        data, out = (_split(prim, value, channel, groups) for value in (prim.ins[0], prim.outs[0]))
+        parameters = [_split(prim, value, 0, groups) for value in prim.ins[1:]]
+        rows = Rows(prim, [channel + 1, *split], data, out)
+        (result,) = normalized(rows, parameters, epsilon, scale, center, at=[channel, channel + 1])
+        return [tensor.collapse_shape(prim.outs[0].type, result, _pairs(rank, channel))]
+
+    i64 = ir.IntegerType.get_signless(64)
+    return lz.prim(
+        name.removeprefix("nn_"),
+        [data, *([gamma] if scale else []), *([beta] if center else [])],
+        op.results,
+        body,
+        key=(groups, channel, tuple(axes), epsilon, scale, center),
+        kernel="group_norm",
+        kernel_attrs={
+            **norm_attrs(axes, epsilon),
+            "channel_axis": ir.IntegerAttr.get(i64, channel),
+            "num_groups": ir.IntegerAttr.get(i64, groups),
+            "scale": ir.BoolAttr.get(scale),
+            "center": ir.BoolAttr.get(center),
+        },
+    )
+
+
+def _pairs(rank: int, axis: int) -> list[list[int]]:
+    """For each dimension of a tensor, its dimensions after `axis` is split in two."""
+    return [[place + (place > axis)] if place != axis else [axis, axis + 1] for place in range(rank)]
+
+
+def _split(prim: PrimBody, value: ir.Value, axis: int, groups: int) -> ir.Value:
+    """Split dimension `axis` of a tensor into `groups` parts."""
+    sizes = sizes_of(prim, value)
+    channels = sizes[axis]
+    if isinstance(channels, int):
+        part: int | Index = channels // groups
+    else:
+        part = arith.divui(channels, prim.index(groups))
+    sizes[axis : axis + 1] = [groups, part]
+    dynamic = ir.ShapedType.get_dynamic_size()
+    static = [size if isinstance(size, int) else dynamic for size in sizes]
+    source = ir.RankedTensorType(value.type)
+    return tensor.expand_shape(
+        ir.RankedTensorType.get(static, source.element_type),
+        value,
+        _pairs(source.rank, axis),
+        [size for size in sizes if not isinstance(size, int)],
+        static,
+    )
+
+
+# Legalisation of ops that keep the order of elements: batch_flatten, dropout, and gradient markers.
+
+
+@legalization("relax.nn_batch_flatten")
+def legalize_batch_flatten(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
+    return [reshaped(op.operands[0], op.results[0].known_shape or ())]
+
+
+@legalization("relax.grad_no_grad", "relax.grad_start_checkpoint", "relax.grad_end_checkpoint")
+def legalize_mark(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
+    return op.operands
+
+
+@legalization("relax.nn_dropout")
+def legalize_dropout(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
+    data = op.operands[0]
+    dtype = dtype_of(data)
+    ones = elementwise_prim(lz, OpCall(op.args, (data,), (data.info,)), lambda x: const(dtype, 1))
+    return [data, *ones]

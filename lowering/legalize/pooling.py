@@ -11,9 +11,9 @@ from relax_mlir import symbolic
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.pooling import Pooling
 from relax_mlir.dialects.types import Tensor
+from relax_mlir.lowering.legalize.prim_bodies import Index, require_windows, surrounded
 from relax_mlir.lowering.legalize.reduce import extreme
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
-from relax_mlir.lowering.legalize.window import Index, require_windows, surrounded
 from relax_mlir.mlir import arith, ir, linalg, tensor
 from relax_mlir.scalars.arithmetic import Scalar, add, compute_dtype, const, convert, maximum
 from relax_mlir.scalars.linalg_builders import generic, identity

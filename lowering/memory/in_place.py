@@ -22,7 +22,7 @@ from relax_mlir.dialects.kernel_specs import kernel_spec
 from relax_mlir.dialects.traits import IsView, has_trait
 from relax_mlir.ir_queries import callee_of, ops_of
 from relax_mlir.lowering.abi.ffi_dtypes import element_bytes
-from relax_mlir.lowering.kernels.gemm.contraction_match import match_contraction
+from relax_mlir.lowering.kernels.gemm.lower_contractions import match_contraction
 from relax_mlir.lowering.kernels.rows.scan import is_scannable
 from relax_mlir.lowering.memory.liveness import Buffer
 from relax_mlir.mlir import func, ir, linalg

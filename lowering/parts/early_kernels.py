@@ -91,7 +91,7 @@ def _attentions(names: tuple[str, ...], target: Target, tiles: _Made) -> _Made:
 def _attention_parts(scratch: ir.Module, target: Target, element: ir.Type) -> Iterable[str]:
     # Most programs have no attention.
     from relax_mlir.lowering.kernels.attention.attention import emit_parts
-    from relax_mlir.lowering.kernels.attention.attention_sizes import Sizes
+    from relax_mlir.lowering.kernels.attention.attention_pack import Sizes
 
     return emit_parts(scratch.body, Sizes.of(target, element))
 

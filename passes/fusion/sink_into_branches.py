@@ -1,6 +1,6 @@
 """Sinking of prim func calls into the branches of a conditional, where they fuse.
 
-A conditional between implementations of an op (`relax_mlir.lowering.legalize.conditional_calls`) yields the result
+A conditional between implementations of an op (`relax_mlir.lowering.legalize.strategies`) yields the result
 of the selected one. A loop over that result is copied into each branch, and so is a loop that computes an operand
 only for the branches. This is done if at least one branch fuses the loop; the other branches call it separately.
 """

@@ -13,26 +13,138 @@ from __future__ import annotations
 
 import math as pymath
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
 
-from relax_mlir.lowering.kernels.attention.attention_exp import Exponential
 from relax_mlir.lowering.kernels.attention.attention_pack import (
+    Sizes,
     emit_pack_keys,
     emit_pack_rows,
     emit_pack_values,
     emit_write_rows,
 )
-from relax_mlir.lowering.kernels.attention.attention_single import emit_dots, emit_weighted_sum
-from relax_mlir.lowering.kernels.attention.attention_sizes import Sizes
-from relax_mlir.lowering.kernels.attention.attention_softmax import Bias, Running, weigh_row
+from relax_mlir.lowering.kernels.attention.attention_softmax import Bias, Exponential, Running, weigh_row
 from relax_mlir.lowering.kernels.core import emit as e
+from relax_mlir.lowering.kernels.core import simd
 from relax_mlir.lowering.kernels.core.parallel import parallel_loop, part_size
+from relax_mlir.lowering.kernels.core.simd import sum_each
 from relax_mlir.lowering.kernels.gemm import epilogue as ep
-from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel, emit_tiles
-from relax_mlir.lowering.kernels.gemm.gemm_left import rows_type
+from relax_mlir.lowering.kernels.gemm.gemm import FLOATS, GemmKernel, emit_tiles
+from relax_mlir.lowering.kernels.gemm.gemm_pack import rows_type
 from relax_mlir.lowering.kernels.gemm.gemm_tiling import even_step
+from relax_mlir.lowering.kernels.registry import Emitter, Request, generates, is_contiguous
 from relax_mlir.mlir import arith, ir, math, memref
 from relax_mlir.target import Target
+
+# The GEMVs of attention with a single query, which read keys and values in place.
+
+
+_TOGETHER = 4
+"""Panels of columns, or rows of values, with separate accumulators: one narrow row alone has too few independent
+accumulators to hide the latency of the multiply-add."""
+
+
+def emit_weighted_sum(block: e.Block, name: str, sizes: Sizes) -> None:
+    """Emit the function that sums rows of values, each scaled by its weight.
+
+    Arguments: weights, their offset; values, offset of the first row, row stride, rows, and the number of panels of
+    columns, which must be readable in full; the accumulators, their offset, and a flag to add to them.
+    """
+    index, flat = ir.IndexType.get(), e.flat_memref(sizes.element)
+    flag = ir.IntegerType.get_signless(1)
+    types = [flat, index, e.flat_memref(sizes.source), *[index] * 4, flat, index, flag]
+    with e.function(block, name, types, group=sizes.name) as arguments:
+        weights, first, values, start, stride, count, panels, sums, to, accumulate = arguments
+        lanes, zero = sizes.lanes, e.constant(sizes.vector(), 0)
+
+        def step(vectors: int, column: e.Index, old: Sequence[e.Value], counter: e.Index) -> list[e.Value]:
+            row = e.opaque(counter)
+            weight = simd.splat(e.load(weights, e.add(first, row)), lanes)
+            at = e.add(e.add(start, column), e.mul(row, stride))
+            lines = [simd.load(lanes, values, e.add(at, v * lanes)) for v in range(vectors)]
+            lines = [simd.widen(line, sizes.element) for line in lines]
+            return [simd.fma(weight, x, y, sizes.fused) for x, y in zip(lines, old, strict=True)]
+
+        def columns(panel: e.Index, together: int) -> None:
+            vectors, chains = together * sizes.vectors, _TOGETHER // together
+            column = e.mul(panel, sizes.panel)
+            places = [e.add(e.add(to, column), v * lanes) for v in range(vectors)]
+            total: Sequence[e.Value] = e.choose(
+                accumulate,
+                [sizes.vector()] * vectors,
+                lambda: [simd.load(lanes, sums, place) for place in places],
+                lambda: [zero] * vectors,
+            )
+            full: e.Index = 0
+            if chains > 1:
+                full = e.round_down(count, chains)
+                with e.carrying_loop(0, full, chains, [*total, *[zero] * (vectors * (chains - 1))]) as many:
+                    parts = _parts(many.values, chains)
+                    stepped = [step(vectors, column, x, e.add(many.index, n)) for n, x in enumerate(parts)]
+                    many.give([x for part in stepped for x in part])
+                total = [reduce(arith.addf, each) for each in zip(*_parts(many.results, chains), strict=True)]
+            with e.carrying_loop(full, count, 1, total, unroll=False) as one:
+                one.give(step(vectors, column, one.values, one.index))
+            for place, value in zip(places, one.results, strict=True):
+                simd.store(value, sums, place)
+
+        wide = e.round_down(panels, _TOGETHER)
+        with e.loop(0, wide, _TOGETHER) as panel:
+            columns(panel, _TOGETHER)
+        with e.loop(wide, panels) as panel:
+            columns(panel, 1)
+
+
+def _parts(values: Sequence[e.Value], count: int) -> list[Sequence[e.Value]]:
+    size = len(values) // count
+    return [values[n * size : (n + 1) * size] for n in range(count)]
+
+
+def emit_dots(block: e.Block, name: str, sizes: Sizes) -> None:
+    """Emit the function that computes the scores of one query by dot products with unpacked keys.
+
+    Arguments: queries, offset of the query; keys, offset of the first, stride, count (not 0), head size; the scores,
+    their offset, and a scale. Scores are written up to the next multiple of the lanes. The query is already widened; if
+    keys are narrower than the accumulators, the head size is a multiple of the lanes.
+    """
+    lanes, index = sizes.lanes, ir.IndexType.get()
+    flat = e.flat_memref(sizes.element)
+    types = [flat, index, e.flat_memref(sizes.source), index, index, index, index, flat, index, sizes.element]
+    with e.function(block, name, types, group=sizes.name) as arguments:
+        query, q_at, keys, k_at, stride, count, size, scores, to, factor = arguments
+        full, last = e.round_down(size, lanes), e.sub(count, 1)
+        # Up to lanes / 2 remaining keys are done one by one; more of them as a group that repeats the last key.
+        groups = e.round_down(e.add(count, lanes // 2 - 1), lanes)
+
+        def products(places: Sequence[e.Index]) -> list[e.Value]:
+            def step(sums: Sequence[e.Value], counter: e.Index, where: e.Value | None) -> list[e.Value]:
+                i = e.opaque(counter)
+                left = simd.load(lanes, query, e.add(q_at, i), where=where)
+                rights = [simd.load(lanes, keys, e.add(place, i), where=where) for place in places]
+                rights = [simd.widen(line, sizes.element) for line in rights]
+                return [simd.fma(left, x, y, sizes.fused) for x, y in zip(rights, sums, strict=True)]
+
+            zero = e.constant(sizes.vector(), 0)
+            with e.carrying_loop(0, full, lanes, [zero] * len(places)) as main:
+                main.give(step(main.values, main.index, None))
+            if sizes.low_precision:  # before AVX-512, x86 has masked loads of 32 and 64 bits only
+                return main.results
+            return e.choose(
+                e.compare("ne", full, size),
+                [sizes.vector()] * len(places),
+                lambda: step(main.results, full, simd.mask(e.sub(size, full), lanes)),
+                lambda: main.results,
+            )
+
+        with e.loop(0, groups, lanes) as j:
+            places = [e.add(k_at, e.mul(e.minimum(e.add(j, q), last), stride)) for q in range(lanes)]
+            result = arith.mulf(sum_each(products(places)), simd.splat(factor, lanes))
+            simd.store(result, scores, e.add(to, j))
+        with e.loop(groups, count) as j:
+            (total,) = products([e.add(k_at, e.mul(j, stride))])
+            value = arith.mulf(simd.reduce("add", total, fastmath="reassoc"), factor)
+            e.store(value, scores, e.add(to, j))
+
 
 SKINNY = 1
 """The maximum number of queries that do not repay packing of keys and values."""
@@ -451,3 +563,100 @@ def _divided(number: e.Index, by: e.Index) -> tuple[e.Index, e.Index]:
 
 def _value(x: e.Index) -> e.Value:
     return e.index(x) if isinstance(x, int) else x
+
+
+# Attention over concatenated sequences of different lengths: the loop nest of `attention` for each sequence.
+
+
+@dataclass(frozen=True)
+class Starts:
+    """Start offsets of the sequences and the end of the last one: a vector of integers."""
+
+    buffer: e.Value
+    unsigned: bool
+
+    def between(self, number: e.Value, positions: e.Index) -> tuple[e.Index, e.Index]:
+        """The start and the length of a sequence, both clamped to the number of `positions`."""
+        begin, end = (self._held(e.add(number, step), e.index(positions)) for step in (0, 1))
+        return begin, e.sub(e.maximum(end, begin), begin)
+
+    def _held(self, place: e.Index, most: e.Value) -> e.Value:
+        given, kind = e.load(self.buffer, place), ir.IndexType.get()
+        if self.unsigned:
+            return arith.minui(arith.index_castui(kind, given), most)
+        return arith.maxsi(arith.minsi(arith.index_cast(kind, given), most), e.index(0))
+
+
+def emit_attention_of_sequences(
+    target: Target,
+    block: e.Block,
+    buffers: Sequence[e.Value],
+    starts: tuple[Starts, Starts],
+    meaning: Meaning,
+) -> None:
+    """Emit attention within sequences at the insertion point, and the functions that it calls at the end of `block`.
+
+    `buffers`: query [1, s, h, d], key [1, t, g, d], value [1, t, g, e] and result [1, s, h, e], as for
+    `emit_attention`. `starts`: the starts of the queries and of the keys of each sequence. Queries that attend to no
+    key give 0.
+    """
+    whole = attention_of(target, block, buffers, meaning)
+    rows, keys = whole.query.shape[1], whole.key.shape[1]
+    whole.out.clear(rows)
+    with e.loop(0, e.sub(e.dim(starts[0].buffer, 0), 1)) as number:
+        first, count = starts[0].between(number, rows)
+        first_key, key_count = starts[1].between(number, keys)
+        part = replace(
+            whole,
+            query=whole.query.part(first, count),
+            key=whole.key.part(first_key, key_count),
+            value=whole.value.part(first_key, key_count),
+            out=whole.out.part(first, count),
+        )
+        with e.when(e.all_of(e.compare("ne", count, 0), e.compare("ne", key_count, 0))):
+            part.emit()
+        if meaning.causal == "BottomRight":
+            part.out.clear(e.sub(e.maximum(count, key_count), key_count))
+
+
+# The requests that the attention kernels accept.
+
+
+@generates("attention")
+def request_attention(request: Request) -> Emitter | None:
+    """Accept contiguous buffers of rank 4 and one float type, with or without a bias."""
+    buffers = request.arguments
+    inputs = [ir.MemRefType(buffer.type) for buffer in buffers]
+    four_axes = [*inputs[:3], inputs[-1]]
+    if len(inputs) not in (4, 5) or any(type_.rank != 4 for type_ in four_axes):
+        return None
+    plain = all(is_contiguous(type_) and str(type_.element_type) in FLOATS for type_ in inputs)
+    if not plain or len({type_.element_type for type_ in inputs}) != 1:
+        return None
+    return lambda: emit_attention(request.target, request.block, buffers, _meaning(request))
+
+
+@generates("attention_var_len")
+def request_attention_of_sequences(request: Request) -> Emitter | None:
+    """Accept query, key, value and result as `request_attention` does, with two vectors of starts before the result."""
+    if len(request.arguments) != 6:
+        return None
+    *operands, starts, key_starts, out = request.arguments
+    buffers = [*operands, out]
+    types = [ir.MemRefType(buffer.type) for buffer in request.arguments]
+    plain = all(is_contiguous(type_) for type_ in types)
+    elements = {ir.MemRefType(buffer.type).element_type for buffer in buffers}
+    if not plain or len(elements) != 1 or str(*elements) not in FLOATS:
+        return None
+    at = [
+        Starts(buffer, "unsigned" in request.attributes[name].value)
+        for name, buffer in (("starts", starts), ("key_starts", key_starts))
+    ]
+    return lambda: emit_attention_of_sequences(
+        request.target, request.block, buffers, (at[0], at[1]), _meaning(request)
+    )
+
+
+def _meaning(request: Request) -> Meaning:
+    scale, causal = request.attributes.get("scale"), request.attributes.get("causal_mask")
+    return Meaning(scale and scale.value, causal and causal.value)

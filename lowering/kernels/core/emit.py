@@ -450,3 +450,85 @@ def scratch(element: Type, size: Index, alignment: int = 64) -> Iterator[Value]:
 def stack(element: Type, *sizes: int) -> Value:
     """A small buffer of fixed size on the stack; allocate it at the beginning of a function."""
     return memref.alloca(ir.MemRefType.get(list(sizes), element), [], [], alignment=64)
+
+
+# Memory passed to functions as an address: one argument instead of the seven of a memref of rank 2.
+
+
+def item_bytes(type_: Type) -> int:
+    """Bytes of an element in memory."""
+    element = element_of(type_)
+    return 8 if isinstance(element, ir.IndexType) else max(1, element.width // 8)
+
+
+def address(parts: Strided, offset: Index) -> Value:
+    """The address of the element at index `offset` of a memref, counted from its first element."""
+    start = memref.extract_aligned_pointer_as_index(parts.base)
+    return arith.addi(start, index(mul(add(parts.offset, offset), item_bytes(parts.base.type))))
+
+
+def memref_at(
+    at: Index,
+    element: Type,
+    strides: Sequence[Index],
+    unit_inner: bool = False,
+    sizes: Sequence[Index] = (),
+) -> Value:
+    """A memref of the given strides whose first element is at an address.
+
+    With `unit_inner` the type fixes the last stride to 1, and the given one is ignored. Without `sizes` the size fields
+    are undefined and must not be read.
+    """
+    word = ir.IntegerType.get_signless(64)
+    rank = len(strides)
+    shape = f", array<{rank} x i64>, array<{rank} x i64>" if rank else ""
+    struct = ir.Type.parse(f"!llvm.struct<(ptr, ptr, i64{shape})>")
+    pointer = llvm.IntToPtrOp(ir.Type.parse("!llvm.ptr"), arith.index_cast(word, index(at))).result
+    value = llvm.PoisonOp(struct).result
+
+    def put(item: Value, *position: int) -> None:
+        nonlocal value
+        place = ir.DenseI64ArrayAttr.get(position)
+        value = llvm.InsertValueOp(value, item, place).result
+
+    put(pointer, 0)
+    put(pointer, 1)
+    put(arith.constant(word, 0), 2)
+    for axis, size in enumerate(sizes):
+        put(arith.index_cast(word, index(size)), 3, axis)
+    for axis, stride in enumerate(strides[:-1] if unit_inner else strides):
+        put(arith.index_cast(word, index(stride)), 4, axis)
+    cast, type_ = "builtin.unrealized_conversion_cast", strided_memref(element, rank, unit_inner)
+    return ir.Operation.create(cast, results=[type_], operands=[value]).result
+
+
+# Blocked summation: each block has separate accumulators, so that long sums stay accurate.
+
+
+BLOCK_STEPS = 128
+"""Steps of a block; the accumulators of a block are merged into the totals at its end."""
+
+
+def in_blocks(
+    begin: Index,
+    end: Index,
+    step: int,
+    totals: Sequence[Value],
+    reduce: Callable[[Index, Index], Sequence[Value]],
+    merge: Callable[[Sequence[Value], Sequence[Value]], Sequence[Value]],
+) -> list[Value]:
+    """Reduce from `begin` to `end` block by block, and merge each result into `totals`.
+
+    `reduce` emits the loop over a block, from its begin to its end in steps of `step`, with accumulators that start at
+    neutral elements. `merge` adds its results to the totals.
+    """
+    size = step * BLOCK_STEPS
+    with carrying_loop(begin, end, size, totals) as blocks:
+        stop = minimum(add(blocks.index, size), end)
+        blocks.give(merge(blocks.values, reduce(blocks.index, stop)))
+    return list(blocks.results)
+
+
+def is_one_block(size: Index, step: int) -> bool:
+    """True if `size` is static and at most one block."""
+    return isinstance(size, int) and size <= step * BLOCK_STEPS

@@ -3,7 +3,7 @@
 A contraction multiplies two operands, each read through a projection of the iteration space, and sums the products. A
 dimension of that space belongs to one of four classes, by the buffers that it occurs in: *batch* (A, B and C), *m* (A
 and C), *n* (B and C) and *k* (A and B). One group each of m, n and k becomes the GEMM; loops run over the others. A
-group has several dimensions only if they are contiguous in memory. `contraction_match` recognises contractions.
+group has several dimensions only if they are contiguous in memory. `lower_contractions` recognises contractions.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from functools import partial
 
 from relax_mlir.ir_queries import entry_block
 from relax_mlir.lowering.kernels.core import emit as e
-from relax_mlir.lowering.kernels.core.addresses import address
+from relax_mlir.lowering.kernels.core.emit import address
 from relax_mlir.lowering.kernels.core.parallel import parallel_loop, part_size
 from relax_mlir.lowering.kernels.gemm import epilogue as ep
-from relax_mlir.lowering.kernels.gemm.epilogue_match import scalars_of
+from relax_mlir.lowering.kernels.gemm.epilogue import scalars_of
 from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel, finished, row_entry
-from relax_mlir.lowering.kernels.gemm.gemm_rounding import Rounding, is_done_by_tiles, result_of_sums
+from relax_mlir.lowering.kernels.gemm.gemm_micro import Rounding, is_done_by_tiles, result_of_sums
 from relax_mlir.lowering.kernels.gemm.gemm_tiling import Tiling
-from relax_mlir.lowering.kernels.windows.window_words import Windows, reserve_words
+from relax_mlir.lowering.kernels.windows.window_params import Windows, reserve_words
 from relax_mlir.mlir import ir
 
 Dims = tuple[int, ...]
@@ -108,7 +108,7 @@ class Contraction:
     depth: Dims
     finish: Finish | None = None
     windows: Windows | None = None
-    """The convolution windows that form the columns of B, if any (see `window_words`)."""
+    """The convolution windows that form the columns of B, if any (see `window_params`)."""
 
     @property
     def end(self) -> ir.Operation | None:

@@ -1,11 +1,11 @@
 """Generator of GEMM kernels: C = A B or C += A B, with dynamic sizes and operands of any strides.
 
 The entry function selects a code path at run time by sizes and strides. With very few rows or columns, the matrix is
-streamed unpacked (`gemm_skinny`); this includes somewhat larger GEMMs whose operands are both contiguous along the
-depth. Small-N (`gemm_narrow`) and small-M (`gemm_few_rows`) GEMMs read both operands in place. Depth 1 is an outer
-product (`gemm_outer`). All others follow Goto and van de Geijn: blocks of A and B are packed (`gemm_pack`; bf16 in
-pairs, `gemm_pairs`, if the target has pair dot products) and multiplied by a micro-kernel (`gemm_micro`), whose size
-depends on the target (`gemm_tiling`).
+streamed unpacked (`gemm_small_m`); this includes somewhat larger GEMMs whose operands are both contiguous along the
+depth. Small-N (`gemm_small_n`) and small-M (`gemm_small_m`) GEMMs read both operands in place. Depth 1 is an outer
+product (`gemm_rank1`). All others follow Goto and van de Geijn: blocks of A and B are packed (`gemm_pack`; bf16 in
+pairs, `gemm_dot_pairs`, if the target has pair dot products) and multiplied by a micro-kernel (`gemm_micro`), whose
+size depends on the target (`gemm_tiling`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from relax_mlir.lowering.kernels.core import emit as e
 from relax_mlir.lowering.kernels.core import simd
-from relax_mlir.lowering.kernels.core.addresses import address
+from relax_mlir.lowering.kernels.core.emit import address
 from relax_mlir.lowering.kernels.gemm import epilogue as ep
 from relax_mlir.lowering.kernels.gemm import gemm_amx
 from relax_mlir.lowering.kernels.gemm.gemm_amx import emit_amx
@@ -26,24 +26,23 @@ from relax_mlir.lowering.kernels.gemm.gemm_blocks import (
     emit_shared,
     signature,
 )
-from relax_mlir.lowering.kernels.gemm.gemm_few_rows import emit_few_rows, is_few_rows
-from relax_mlir.lowering.kernels.gemm.gemm_groups import Groups
-from relax_mlir.lowering.kernels.gemm.gemm_narrow import (
+from relax_mlir.lowering.kernels.gemm.gemm_dot_pairs import PAIR, PairPacking, can_round, has_dots, rounded
+from relax_mlir.lowering.kernels.gemm.gemm_micro import Rounding, is_done_by_tiles, result_of_sums
+from relax_mlir.lowering.kernels.gemm.gemm_pack import Packing
+from relax_mlir.lowering.kernels.gemm.gemm_rank1 import emit_outer, outer_product
+from relax_mlir.lowering.kernels.gemm.gemm_small_m import emit_few_rows, emit_thin, emit_thin_row, is_few_rows
+from relax_mlir.lowering.kernels.gemm.gemm_small_n import (
+    TallTiles,
     emit_narrow,
+    emit_narrow_left,
     emit_narrow_transposed,
     has_narrow,
     has_near_rows,
+    has_wide_tile,
     is_narrow,
+    narrow_product,
 )
-from relax_mlir.lowering.kernels.gemm.gemm_narrow_left import emit_narrow_left, narrow_product
-from relax_mlir.lowering.kernels.gemm.gemm_narrow_tall import TallTiles
-from relax_mlir.lowering.kernels.gemm.gemm_narrow_tile import has_wide_tile
-from relax_mlir.lowering.kernels.gemm.gemm_outer import emit_outer, outer_product
-from relax_mlir.lowering.kernels.gemm.gemm_pack import Packing
-from relax_mlir.lowering.kernels.gemm.gemm_pairs import PAIR, PairPacking, can_round, has_dots, rounded
-from relax_mlir.lowering.kernels.gemm.gemm_rounding import Rounding, is_done_by_tiles, result_of_sums
-from relax_mlir.lowering.kernels.gemm.gemm_skinny import emit_thin, emit_thin_row
-from relax_mlir.lowering.kernels.gemm.gemm_tiling import Tiling, tiling
+from relax_mlir.lowering.kernels.gemm.gemm_tiling import Groups, Tiling, tiling
 from relax_mlir.lowering.kernels.gemm.gemv import (
     LONG_DOTS,
     MAX_NARROW_ROWS,
@@ -289,7 +288,7 @@ def _emit_entry(block: e.Block, parts: Parts, sizes: Tiling, source: e.Type, ele
                 small = e.all_of(
                     e.compare("le", rows, MAX_NARROW_ROWS), e.compare("le", columns, sizes.lanes)
                 )
-                if has_narrow(sizes, source, element):  # the tiles of `gemm_narrow` have as many rows
+                if has_narrow(sizes, source, element):  # the tiles of `gemm_small_n` have as many rows
                     lies = e.all_of(has_near_rows(b_parts), is_narrow(a_parts, b_parts, sizes))
                     small = e.all_of(small, e.negate(lies))
                 few = e.any_of(few, small, by_dots())

@@ -17,9 +17,8 @@ from dataclasses import dataclass
 from relax_mlir.lowering.kernels.core import emit as e
 from relax_mlir.lowering.kernels.core import simd
 from relax_mlir.lowering.kernels.gemm import epilogue as ep
-from relax_mlir.lowering.kernels.gemm.gemm_groups import Groups
-from relax_mlir.lowering.kernels.gemm.gemm_pairs import interleaved, transposed
-from relax_mlir.lowering.kernels.gemm.gemm_tiling import even_step
+from relax_mlir.lowering.kernels.gemm.gemm_dot_pairs import interleaved, transposed
+from relax_mlir.lowering.kernels.gemm.gemm_tiling import Groups, even_step
 from relax_mlir.mlir import arith, ir, memref
 from relax_mlir.target import Target
 

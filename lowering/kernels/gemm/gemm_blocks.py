@@ -10,15 +10,12 @@ from dataclasses import dataclass
 from math import lcm
 
 from relax_mlir.lowering.kernels.core import emit as e
-from relax_mlir.lowering.kernels.core.addresses import address, item_bytes
+from relax_mlir.lowering.kernels.core.emit import address, item_bytes
 from relax_mlir.lowering.kernels.core.parallel import THRESHOLD, parallel_loop, part_size
 from relax_mlir.lowering.kernels.gemm import epilogue as ep
-from relax_mlir.lowering.kernels.gemm.gemm_groups import Groups
-from relax_mlir.lowering.kernels.gemm.gemm_left import LeftOperand, rows_type
-from relax_mlir.lowering.kernels.gemm.gemm_micro import emit_finish, emit_tile
-from relax_mlir.lowering.kernels.gemm.gemm_pack import Packing
-from relax_mlir.lowering.kernels.gemm.gemm_rounding import Rounding
-from relax_mlir.lowering.kernels.gemm.gemm_tiling import Tiling, even_step
+from relax_mlir.lowering.kernels.gemm.gemm_micro import Rounding, emit_finish, emit_tile
+from relax_mlir.lowering.kernels.gemm.gemm_pack import LeftOperand, Packing, rows_type
+from relax_mlir.lowering.kernels.gemm.gemm_tiling import Groups, Tiling, even_step
 from relax_mlir.mlir import arith, ir
 
 _MAX_SHARED = 1 << 25

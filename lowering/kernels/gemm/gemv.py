@@ -7,7 +7,7 @@ from functools import reduce
 
 from relax_mlir.lowering.kernels.core import emit as e
 from relax_mlir.lowering.kernels.core import simd
-from relax_mlir.lowering.kernels.core.shuffles import sum_each
+from relax_mlir.lowering.kernels.core.simd import sum_each
 from relax_mlir.lowering.kernels.gemm.gemm_tiling import Tiling
 from relax_mlir.mlir import arith, ir
 

@@ -1,4 +1,4 @@
-"""sin, cos and tan for f32, scalar or vector, accurate for every argument.
+"""Trigonometric and hyperbolic functions and their inverses for f32, scalar or vector.
 
 Vectors without arguments beyond `NEAR` take a short path, in one branch for all lanes: |x| - n·π/2 with π/2 in three
 parts (W. Cody and W. Waite), whose products with n are exact enough by fma; in f64, for tan, two parts are enough.
@@ -22,8 +22,10 @@ from dataclasses import dataclass
 from relax_mlir.lowering.kernels.core import emit, simd
 from relax_mlir.lowering.kernels.core.emit import Value
 from relax_mlir.lowering.kernels.core.lanes import Lanes
-from relax_mlir.lowering.kernels.math.math_log import wide_of
+from relax_mlir.lowering.kernels.math.math_exp import expm1_of_moderate, quarter_of_exp
+from relax_mlir.lowering.kernels.math.math_log import log_wide, wide_of
 from relax_mlir.mlir import arith, ir
+from relax_mlir.mlir import math as math_dialect
 
 # (s, high and low part of 2ˢ·2/π mod 4), computed with mpmath at 400 bits.
 BANDS = (
@@ -182,3 +184,192 @@ def tan(lanes: Lanes, x: Value) -> Value:
         return _tangent(lanes, angle.rest, _is_odd(lanes, angle.quadrant))
 
     return lanes.mul(_by_distance(lanes, magnitude, near, far), lanes.copysign(lanes.const(1.0), x))
+
+
+# asin, acos and atan for f32, scalar or vector, without branches. The polynomials are minimax.
+
+
+# asin x = x + x³·P(x²) on [0, ½]; atan x = x + x³·P(x²) on [0, 1].
+ASIN_P = (4.0297128e-2, 2.5390241e-2, 4.5194507e-2, 7.4978590e-2, 1.6666675e-1)
+ATAN_P = (
+    -1.9608845e-3,
+    1.1691402e-2,
+    -3.2688491e-2,
+    5.9551589e-2,
+    -8.5022278e-2,
+    1.0988478e-1,
+    -1.4271809e-1,
+    1.9999343e-1,
+    -3.3333328e-1,
+)
+HALF_PI_HIGH, HALF_PI_LOW = 1.57079637050628662109375, -4.37113900018624283e-8
+
+
+def _from_half_pi(lanes: Lanes, x: Value) -> Value:
+    """π/2 - x."""
+    return lanes.sub(lanes.const(HALF_PI_HIGH), lanes.sub(x, lanes.const(HALF_PI_LOW)))
+
+
+def _odd(lanes: Lanes, x: Value, square: Value, coefficients: tuple[float, ...]) -> Value:
+    """x + x³·P(x²)."""
+    return lanes.fma(lanes.mul(x, square), lanes.horner(square, coefficients), x)
+
+
+def _arcsine(lanes: Lanes, magnitude: Value) -> tuple[Value, Value, Value]:
+    """(whether |x| > ½, y, z) with y + z = asin √((1 - |x|)/2) = acos(|x|)/2 then, and asin |x| else; z is small."""
+    beyond = lanes.compare("ogt", magnitude, lanes.const(0.5))
+    halved = lanes.fma(magnitude, lanes.const(-0.5), lanes.const(0.5))
+    square = lanes.select(beyond, halved, lanes.mul(magnitude, magnitude))
+    argument = lanes.select(beyond, math_dialect.SqrtOp(halved).result, magnitude)
+    return beyond, argument, lanes.mul(lanes.mul(argument, square), lanes.horner(square, ASIN_P))
+
+
+def asin(lanes: Lanes, x: Value) -> Value:
+    """asin x, at most 2 ulp off; asin(-0.0) = -0.0, NaN outside [-1, 1]."""
+    beyond, argument, tail = _arcsine(lanes, lanes.abs(x))
+    # Half of π/2 - 2·(argument + tail), with what the first difference rounds off.
+    quarter_turn = lanes.const(HALF_PI_HIGH / 2)
+    half = lanes.sub(quarter_turn, argument)
+    lost = lanes.sub(lanes.sub(quarter_turn, half), argument)
+    half = lanes.add(half, lanes.add(lanes.sub(lanes.const(HALF_PI_LOW / 2), tail), lost))
+    result = lanes.select(beyond, lanes.add(half, half), lanes.add(argument, tail))
+    return lanes.copysign(result, x)
+
+
+def acos(lanes: Lanes, x: Value) -> Value:
+    """acos x, at most 2 ulp off; NaN outside [-1, 1]."""
+    beyond, *parts = _arcsine(lanes, lanes.abs(x))
+    angle = lanes.add(*parts)
+    near = _from_half_pi(lanes, lanes.copysign(angle, x))
+    opposite = _from_half_pi(lanes, angle)
+    negative = lanes.compare("olt", x, lanes.const(0.0))
+    far = lanes.select(negative, opposite, angle)
+    return lanes.select(beyond, lanes.add(far, far), near)
+
+
+def atan(lanes: Lanes, x: Value) -> Value:
+    """atan x, at most 2 ulp off; atan(±inf) = ±π/2, atan(-0.0) = -0.0."""
+    magnitude = lanes.abs(x)
+    beyond = lanes.compare("ogt", magnitude, lanes.const(1.0))
+    argument = lanes.select(beyond, lanes.div(lanes.const(1.0), magnitude), magnitude)
+    angle = _odd(lanes, argument, lanes.mul(argument, argument), ATAN_P)
+    return lanes.copysign(lanes.select(beyond, _from_half_pi(lanes, angle), angle), x)
+
+
+def atan2(lanes: Lanes, y: Value, x: Value) -> Value:
+    """The angle of the point (x, y), at most 3 ulp off; signed zeros and infinities as in C."""
+    zero, one = lanes.const(0.0), lanes.const(1.0)
+    high, low = lanes.abs(x), lanes.abs(y)
+    steep = lanes.compare("ogt", low, high)
+    divisor, dividend = lanes.select(steep, low, high), lanes.select(steep, high, low)
+    equal = lanes.compare("oeq", divisor, dividend)
+    ratio = lanes.div(dividend, divisor)
+    # 0/0 is 0 here, inf/inf is 1.
+    origin = lanes.compare("oeq", divisor, zero)
+    ratio = lanes.select(equal, lanes.select(origin, zero, one), ratio)
+    angle = _odd(lanes, ratio, lanes.mul(ratio, ratio), ATAN_P)
+    angle = lanes.select(steep, _from_half_pi(lanes, angle), angle)
+    left = lanes.compare("olt", lanes.copysign(one, x), zero)
+    transposed = _from_half_pi(lanes, lanes.sub(angle, _half_pi(lanes)))
+    result = lanes.copysign(lanes.select(left, transposed, angle), y)
+    return lanes.select(lanes.compare("uno", x, y), lanes.const(math.nan), result)
+
+
+def _half_pi(lanes: Lanes) -> Value:
+    return lanes.const(HALF_PI_HIGH)
+
+
+# sinh, cosh, tanh and their inverses for f32, scalar or vector, without branches. The polynomials are
+# minimax.
+#
+# The inverses are logarithms of sums that lose digits near zero, so they are formed in f64.
+
+
+# f(x) = x + x³·P(x²): sinh on [0, 1].
+SINH_P = (2.8130478e-6, 1.9836958e-4, 8.3333449e-3, 1.6666667e-1)
+LARGEST = 90.0
+"""From here on sinh and cosh are infinite."""
+
+SMALL = 2.0**-10
+"""Below it x plus the cubic term is accurate to the last digit."""
+
+
+def odd(lanes: Lanes, x: Value, coefficients: tuple[float, ...]) -> Value:
+    """x + x³·P(x²)."""
+    square = lanes.mul(x, x)
+    return lanes.fma(lanes.mul(x, square), lanes.horner(square, coefficients), x)
+
+
+def cosh(lanes: Lanes, x: Value) -> Value:
+    """cosh x, at most 2 ulp off; cosh(±inf) = inf."""
+    quarter = quarter_of_exp(lanes, lanes.at_most(lanes.abs(x), LARGEST))
+    return lanes.fma(quarter, lanes.const(2.0), lanes.div(lanes.const(0.125), quarter))
+
+
+def sinh(lanes: Lanes, x: Value) -> Value:
+    """sinh x, at most 2 ulp off; sinh(±inf) = ±inf, sinh(-0.0) = -0.0."""
+    magnitude = lanes.at_most(lanes.abs(x), LARGEST)
+    quarter = quarter_of_exp(lanes, magnitude)
+    large = lanes.fma(quarter, lanes.const(2.0), lanes.div(lanes.const(-0.125), quarter))
+    is_large = lanes.compare("ogt", magnitude, lanes.const(1.0))
+    return lanes.copysign(lanes.select(is_large, large, odd(lanes, magnitude, SINH_P)), x)
+
+
+def tanh(lanes: Lanes, x: Value) -> Value:
+    """tanh |x| = u / (u + 2), u being e^2|x| - 1; at most 2 ulp off.
+
+    tanh(±inf) = ±1, tanh(-0.0) = -0.0, NaN stays NaN.
+    """
+    magnitude = lanes.at_most(lanes.abs(x), 10.0)
+    u = expm1_of_moderate(lanes, lanes.add(magnitude, magnitude))
+    return lanes.copysign(ratio_to_two_more(lanes, u), x)
+
+
+def ratio_to_two_more(lanes: Lanes, u: Value) -> Value:
+    """u / (u + 2), without the error of that sum."""
+    two = lanes.const(2.0)
+    inverse = lanes.div(lanes.const(1.0), lanes.add(u, two))
+    quotient = lanes.mul(u, inverse)
+    less = lanes.negate(quotient)
+    # The remainder of u: what the quotient times u + 2 lacks.
+    rest = lanes.fma(less, u, lanes.fma(less, two, u))
+    return lanes.fma(rest, inverse, quotient)
+
+
+def _unless_small(lanes: Lanes, magnitude: Value, result: Value, cubic: float) -> Value:
+    small = lanes.fma(lanes.mul(lanes.scale(magnitude, cubic), magnitude), magnitude, magnitude)
+    return lanes.select(lanes.compare("olt", magnitude, lanes.const(SMALL)), small, result)
+
+
+def asinh(lanes: Lanes, x: Value) -> Value:
+    """asinh x = ln(|x| + √(x² + 1)), at most 1 ulp off; asinh(±inf) = ±inf, asinh(-0.0) = -0.0."""
+    magnitude, wide = lanes.abs(x), wide_of(lanes)
+    y = lanes.widen(magnitude, wide)
+    root = math_dialect.SqrtOp(wide.fma(y, y, wide.const(1.0))).result
+    result = lanes.narrow(log_wide(wide, wide.add(y, root)))
+    result = _unless_small(lanes, magnitude, result, -1.0 / 6.0)
+    finite = lanes.compare("olt", magnitude, lanes.const(math.inf))
+    return lanes.copysign(lanes.select(finite, result, magnitude), x)
+
+
+def acosh(lanes: Lanes, x: Value) -> Value:
+    """acosh x = ln(x + √(x² - 1)), at most 1 ulp off; NaN below 1, acosh(inf) = inf."""
+    wide = wide_of(lanes)
+    y = lanes.widen(x, wide)
+    root = math_dialect.SqrtOp(wide.fma(y, y, wide.const(-1.0))).result
+    result = lanes.narrow(log_wide(wide, wide.add(y, root)))
+    finite = lanes.compare("olt", x, lanes.const(math.inf))
+    result = lanes.select(finite, result, x)
+    return lanes.select(lanes.compare("olt", x, lanes.const(1.0)), lanes.const(math.nan), result)
+
+
+def atanh(lanes: Lanes, x: Value) -> Value:
+    """atanh x = ½·ln((1 + |x|) / (1 - |x|)), at most 1 ulp off; atanh(±1) = ±inf, NaN beyond, atanh(-0.0) = -0.0."""
+    magnitude, wide = lanes.abs(x), wide_of(lanes)
+    y, one = lanes.widen(magnitude, wide), wide.const(1.0)
+    log = log_wide(wide, wide.div(wide.add(one, y), wide.sub(one, y)))
+    result = _unless_small(lanes, magnitude, lanes.narrow(wide.scale(log, 0.5)), 1.0 / 3.0)
+    at_pole = lanes.compare("oeq", magnitude, lanes.const(1.0))
+    result = lanes.select(at_pole, lanes.const(math.inf), result)
+    inside = lanes.compare("ole", magnitude, lanes.const(1.0))
+    return lanes.copysign(lanes.select(inside, result, lanes.const(math.nan)), x)

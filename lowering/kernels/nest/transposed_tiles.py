@@ -22,9 +22,8 @@ from relax_mlir.lowering.kernels.core import emit
 from relax_mlir.lowering.kernels.core.emit import Index, Value
 from relax_mlir.lowering.kernels.core.parallel import parallel_loop, part_size
 from relax_mlir.lowering.kernels.core.scalar_body import Body, Place, iota
-from relax_mlir.lowering.kernels.core.shuffles import transpose
-from relax_mlir.lowering.kernels.nest.loop_nest import Access, Nest
-from relax_mlir.lowering.kernels.nest.nest_operands import Operands
+from relax_mlir.lowering.kernels.core.simd import transpose
+from relax_mlir.lowering.kernels.nest.loop_nest import Access, Nest, Operands
 from relax_mlir.mlir import arith, ir
 from relax_mlir.target import CACHE_LINE, Target
 

@@ -28,15 +28,12 @@ from functools import partial
 
 from relax_mlir.cached import cached_property
 from relax_mlir.lowering.kernels.core import emit, simd
-from relax_mlir.lowering.kernels.core.block_sums import in_blocks, is_one_block
-from relax_mlir.lowering.kernels.core.emit import Index, Value
+from relax_mlir.lowering.kernels.core.emit import Index, Value, in_blocks, is_one_block
 from relax_mlir.lowering.kernels.core.lanes import side_by_side
-from relax_mlir.lowering.kernels.core.non_temporal import is_past_caches
 from relax_mlir.lowering.kernels.core.parallel import parallel_loop
 from relax_mlir.lowering.kernels.core.scalar_body import Body, Combiner, Place, iota
 from relax_mlir.lowering.kernels.math.math_functions import is_call_for_double
-from relax_mlir.lowering.kernels.nest.loop_nest import Access, Nest
-from relax_mlir.lowering.kernels.nest.nest_operands import Operands
+from relax_mlir.lowering.kernels.nest.loop_nest import Access, Nest, Operands, is_past_caches
 from relax_mlir.lowering.kernels.nest.transposed_tiles import emit_transposed
 from relax_mlir.mlir import arith, func, ir
 from relax_mlir.target import CACHE_LINE, Target

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from relax_mlir.lowering.kernels.core import emit, simd
 from relax_mlir.lowering.kernels.core.emit import Index, Type, Value, element_of
 from relax_mlir.lowering.kernels.core.parallel import parallel_loop, part_size
+from relax_mlir.lowering.kernels.registry import Emitter, Request, generates, is_contiguous
 from relax_mlir.lowering.kernels.rows.rows import Rows, product
 from relax_mlir.mlir import arith, ir, vector
 from relax_mlir.target import Target
@@ -207,3 +208,16 @@ def is_scannable(type_: Type) -> bool:
     """True if the kernels accept a buffer's element type."""
     element = element_of(type_)
     return isinstance(element, ir.FloatType) or (isinstance(element, ir.IntegerType) and element.width >= 8)
+
+
+@generates("cumsum", "cumprod")
+def request_scan(request: Request) -> Emitter | None:
+    """Accept a scan over any axis of a contiguous buffer of an element type that `Scan` supports."""
+    if len(request.arguments) != 2 or not all(is_contiguous(a.type) for a in request.arguments):
+        return None
+    x, out = request.arguments
+    if x.type != out.type or not is_scannable(x.type):
+        return None
+    (axis,) = request.axes()
+    kind = Scan(request.target, request.name == "cumprod", request.attributes["exclusive"].value)
+    return lambda: kind.emit(x, out, axis)

@@ -12,10 +12,18 @@ from relax_mlir.lowering.kernels.core import simd
 from relax_mlir.lowering.kernels.core.emit import Index, Value
 from relax_mlir.lowering.kernels.core.lanes import Lanes
 from relax_mlir.lowering.kernels.math.math_exp import SCALE_BITS, exp_scaled, exp_scaled_rough
-from relax_mlir.lowering.kernels.rows.pipelined_rows import Turn, in_turn
-from relax_mlir.lowering.kernels.rows.row_epilogues import prepare
-from relax_mlir.lowering.kernels.rows.row_loops import NO_ROW_FUSION, RowFusion
-from relax_mlir.lowering.kernels.rows.rows import Merge, Rows, Step, only
+from relax_mlir.lowering.kernels.registry import Emitter, Request, generates
+from relax_mlir.lowering.kernels.rows.rows import (
+    NO_ROW_FUSION,
+    Merge,
+    RowFusion,
+    Rows,
+    Step,
+    Turn,
+    in_turn,
+    only,
+    prepare,
+)
 from relax_mlir.mlir import math
 from relax_mlir.target import Target
 
@@ -160,3 +168,19 @@ def _exponential(rows: Rows, x: Value) -> Value:
     if rows.is_half or (rows.fast and rows.element.width == 32):
         return exp_scaled_rough(rows.vector, x)
     return exp_scaled(rows.vector, x) if rows.element.width == 32 else math.ExpOp(x).result
+
+
+@generates("softmax")
+def request_softmax(request: Request) -> Emitter | None:
+    """Accept softmax over the last axis."""
+    if request.inner_axes(1) != 1:
+        return None
+    return lambda: softmax(request.target, *request.arguments, fast=request.fast, fusion=request.fusion)
+
+
+@generates("log_softmax")
+def request_log_softmax(request: Request) -> Emitter | None:
+    """Accept log_softmax over the last axis."""
+    if request.inner_axes(1) != 1:
+        return None
+    return lambda: log_softmax(request.target, *request.arguments, fast=request.fast, fusion=request.fusion)

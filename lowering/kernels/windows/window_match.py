@@ -8,12 +8,12 @@ from itertools import pairwise
 
 from relax_mlir.ir_queries import defining_op, entry_block, is_used
 from relax_mlir.lowering.kernels.gemm.contraction import Contraction, Dims, Operand
-from relax_mlir.lowering.kernels.gemm.epilogue_match import PURE, root, writes
+from relax_mlir.lowering.kernels.gemm.epilogue import PURE, root, writes
 from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel
 from relax_mlir.lowering.kernels.nest.loop_nest import loops_of
 from relax_mlir.lowering.kernels.windows.channel_windows import computes
-from relax_mlir.lowering.kernels.windows.window_product import reads_windows
-from relax_mlir.lowering.kernels.windows.window_words import MOST_AXES, Kind, WindowAxis, Windows
+from relax_mlir.lowering.kernels.windows.window_gemm import reads_windows
+from relax_mlir.lowering.kernels.windows.window_params import MOST_AXES, Kind, WindowAxis, Windows
 from relax_mlir.mlir import ir
 
 _APART = (*PURE, "linalg.fill", "memref.alloc")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from relax_mlir.error import ArgumentError, UnsupportedError
 from relax_mlir.export.compiled_code import CompiledCode
 from relax_mlir.export.cpu_words import needed_words
-from relax_mlir.lowering.legalize.packed import RUNTIME_PREFIX
+from relax_mlir.lowering.legalize.runtime_calls import RUNTIME_PREFIX
 from relax_mlir.lowering.runtime_lib.library import MAX_LEVELS
 from relax_mlir.target import Target, host_flags
 

@@ -9,7 +9,7 @@ import numpy as np
 from relax_mlir.arrays import to_ffi, to_numpy
 from relax_mlir.dialects import dtypes
 from relax_mlir.error import ShapeError
-from relax_mlir.lowering.legalize.packed import NONZERO, UNIQUE
+from relax_mlir.lowering.legalize.runtime_calls import NONZERO, UNIQUE
 from relax_mlir.runtime.registration import registered
 
 Array = np.ndarray[Any, Any]

@@ -15,7 +15,7 @@ from relax_mlir.dialects.shape_values import TensorToShapeOp
 from relax_mlir.dialects.types import Shape, Tensor
 from relax_mlir.error import ArgumentError, DTypeError, RelaxError, ShapeError
 from relax_mlir.fork_safety import RenewedLock, after_fork_in_child
-from relax_mlir.lowering.legalize.unknown import RUN_OP, RUN_SHAPE_TO_TENSOR, RUN_TENSOR_TO_SHAPE
+from relax_mlir.lowering.legalize.runtime_calls import RUN_OP, RUN_SHAPE_TO_TENSOR, RUN_TENSOR_TO_SHAPE
 from relax_mlir.mlir import ir
 from relax_mlir.runtime.executable import CompiledFunction
 from relax_mlir.runtime.lru import LRU

@@ -142,7 +142,7 @@ def _fma(dtype: DType, a: Scalar, b: Scalar, c: Scalar) -> Scalar:
     return math.fma(a, b, c) if dtype.is_float else arith.addi(arith.muli(a, b), c)
 
 
-SCALAR_RULES: dict[str, ScalarRule] = {
+BINARY_RULES: dict[str, ScalarRule] = {
     "add": widened(arithmetic.add),
     "atan2": widened(_atan2),
     "divide": widened(_divide),

@@ -26,7 +26,7 @@ def _right_shift(dtype: DType, x: Scalar, count: Scalar) -> Scalar:
     return arith.select(defined, arith.shrui(x, arith.select(defined, count, zero)), zero)
 
 
-SCALAR_RULES: dict[str, ScalarRule] = {
+BITWISE_RULES: dict[str, ScalarRule] = {
     "bitwise_and": lambda dtype, a, b: arith.andi(a, b),
     "bitwise_or": lambda dtype, a, b: arith.ori(a, b),
     "bitwise_xor": lambda dtype, a, b: arith.xori(a, b),

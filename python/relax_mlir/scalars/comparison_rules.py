@@ -29,7 +29,7 @@ def _logical(combine: Callable[[Scalar, Scalar], Scalar]) -> ScalarRule:
     return widened_test(rule)
 
 
-SCALAR_RULES: dict[str, ScalarRule] = {
+COMPARISON_RULES: dict[str, ScalarRule] = {
     **{name: _comparison(relation) for name, relation in RELATIONS.items()},
     "logical_and": _logical(arith.andi),
     "logical_or": _logical(arith.ori),

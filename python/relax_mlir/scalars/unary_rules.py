@@ -69,7 +69,7 @@ def _square(dtype: DType, x: Scalar) -> Scalar:
     return arithmetic.multiply(dtype, x, x)
 
 
-SCALAR_RULES: dict[str, ScalarRule] = {
+UNARY_RULES: dict[str, ScalarRule] = {
     "abs": widened(_abs),
     "acos": plain(math.acos),
     "acosh": plain(math.acosh),

@@ -16,8 +16,7 @@ from relax_mlir.expr import Tuple as TupleExpr
 from relax_mlir.ir_module import IRModule
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.lowering.legalize.rules import OpCall, Rule, op_call, rule_for
-from relax_mlir.lowering.legalize.selecting_legalizer import strategies_of
-from relax_mlir.lowering.legalize.te_implementations import computed, out_type, placeholders
+from relax_mlir.lowering.legalize.strategies import computed, out_type, placeholders, strategies_of
 from relax_mlir.mlir import ir
 from relax_mlir.op.op_registry import Op
 from relax_mlir.strategy.implementation import OpImplementation

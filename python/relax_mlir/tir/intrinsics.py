@@ -41,7 +41,7 @@ def _trunc_mod(dtype: DType, a: Scalar, b: Scalar) -> Scalar:
 
 def _ceil_divide(dtype: DType, a: Scalar, b: Scalar) -> Scalar:
     negated = arith.subi(const(dtype, 0), a)
-    return arith.subi(const(dtype, 0), binary_rules.SCALAR_RULES["floor_divide"](dtype, negated, b))
+    return arith.subi(const(dtype, 0), binary_rules.BINARY_RULES["floor_divide"](dtype, negated, b))
 
 
 def _rounding(name: str) -> ScalarRule:
@@ -50,27 +50,27 @@ def _rounding(name: str) -> ScalarRule:
 
 
 BINARY: dict[str, Intrinsic] = {
-    "add": Intrinsic(binary_rules.SCALAR_RULES["add"], 2, NUMBERS),
-    "subtract": Intrinsic(binary_rules.SCALAR_RULES["subtract"], 2, NUMBERS),
-    "multiply": Intrinsic(binary_rules.SCALAR_RULES["multiply"], 2, NUMBERS),
-    "truediv": Intrinsic(binary_rules.SCALAR_RULES["divide"], 2),
-    "floordiv": Intrinsic(binary_rules.SCALAR_RULES["floor_divide"], 2, NUMBERS),
-    "floormod": Intrinsic(binary_rules.SCALAR_RULES["floor_mod"], 2, NUMBERS),
+    "add": Intrinsic(binary_rules.BINARY_RULES["add"], 2, NUMBERS),
+    "subtract": Intrinsic(binary_rules.BINARY_RULES["subtract"], 2, NUMBERS),
+    "multiply": Intrinsic(binary_rules.BINARY_RULES["multiply"], 2, NUMBERS),
+    "truediv": Intrinsic(binary_rules.BINARY_RULES["divide"], 2),
+    "floordiv": Intrinsic(binary_rules.BINARY_RULES["floor_divide"], 2, NUMBERS),
+    "floormod": Intrinsic(binary_rules.BINARY_RULES["floor_mod"], 2, NUMBERS),
     "truncdiv": Intrinsic(_trunc_divide, 2, INTEGERS),
     "truncmod": Intrinsic(_trunc_mod, 2, INTEGERS),
     "ceildiv": Intrinsic(_ceil_divide, 2, ("int",)),
-    "pow": Intrinsic(binary_rules.SCALAR_RULES["power"], 2, NUMBERS),
-    "max": Intrinsic(binary_rules.SCALAR_RULES["maximum"], 2, ANY),
-    "min": Intrinsic(binary_rules.SCALAR_RULES["minimum"], 2, ANY),
+    "pow": Intrinsic(binary_rules.BINARY_RULES["power"], 2, NUMBERS),
+    "max": Intrinsic(binary_rules.BINARY_RULES["maximum"], 2, ANY),
+    "min": Intrinsic(binary_rules.BINARY_RULES["minimum"], 2, ANY),
     "fmod": Intrinsic(widened(lambda dtype, a, b: arith.remf(a, b)), 2),
-    "atan2": Intrinsic(binary_rules.SCALAR_RULES["atan2"], 2),
-    "bitwise_and": Intrinsic(bitwise_rules.SCALAR_RULES["bitwise_and"], 2, (*INTEGERS, "bool")),
-    "bitwise_or": Intrinsic(bitwise_rules.SCALAR_RULES["bitwise_or"], 2, (*INTEGERS, "bool")),
-    "bitwise_xor": Intrinsic(bitwise_rules.SCALAR_RULES["bitwise_xor"], 2, (*INTEGERS, "bool")),
-    "shift_left": Intrinsic(bitwise_rules.SCALAR_RULES["left_shift"], 2, INTEGERS),
-    "shift_right": Intrinsic(bitwise_rules.SCALAR_RULES["right_shift"], 2, INTEGERS),
+    "atan2": Intrinsic(binary_rules.BINARY_RULES["atan2"], 2),
+    "bitwise_and": Intrinsic(bitwise_rules.BITWISE_RULES["bitwise_and"], 2, (*INTEGERS, "bool")),
+    "bitwise_or": Intrinsic(bitwise_rules.BITWISE_RULES["bitwise_or"], 2, (*INTEGERS, "bool")),
+    "bitwise_xor": Intrinsic(bitwise_rules.BITWISE_RULES["bitwise_xor"], 2, (*INTEGERS, "bool")),
+    "shift_left": Intrinsic(bitwise_rules.BITWISE_RULES["left_shift"], 2, INTEGERS),
+    "shift_right": Intrinsic(bitwise_rules.BITWISE_RULES["right_shift"], 2, INTEGERS),
     **{
-        name: Intrinsic(comparison_rules.SCALAR_RULES[name], 2, ANY, test=True)
+        name: Intrinsic(comparison_rules.COMPARISON_RULES[name], 2, ANY, test=True)
         for name in ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
     },
 }
@@ -81,7 +81,7 @@ _FLOAT_UNARY = (
 )
 
 UNARY: dict[str, Intrinsic] = {
-    **{name: Intrinsic(unary_rules.SCALAR_RULES[name], 1) for name in _FLOAT_UNARY},
+    **{name: Intrinsic(unary_rules.UNARY_RULES[name], 1) for name in _FLOAT_UNARY},
     **{name: Intrinsic(_rounding(name), 1) for name in unary_rules.ROUNDING},
     **{
         name: Intrinsic(widened(lambda dtype, x, function=function: function(x)), 1)
@@ -93,12 +93,12 @@ UNARY: dict[str, Intrinsic] = {
             ("log1p", math.log1p),
         )
     },
-    "abs": Intrinsic(unary_rules.SCALAR_RULES["abs"], 1, NUMBERS),
-    "negative": Intrinsic(unary_rules.SCALAR_RULES["negative"], 1, NUMBERS),
-    "bitwise_not": Intrinsic(unary_rules.SCALAR_RULES["bitwise_not"], 1, (*INTEGERS, "bool")),
+    "abs": Intrinsic(unary_rules.UNARY_RULES["abs"], 1, NUMBERS),
+    "negative": Intrinsic(unary_rules.UNARY_RULES["negative"], 1, NUMBERS),
+    "bitwise_not": Intrinsic(unary_rules.UNARY_RULES["bitwise_not"], 1, (*INTEGERS, "bool")),
     "popcount": Intrinsic(lambda dtype, x: math.ctpop(x), 1, INTEGERS),
     "clz": Intrinsic(lambda dtype, x: math.ctlz(x), 1, INTEGERS),
-    "logical_not": Intrinsic(unary_rules.SCALAR_RULES["logical_not"], 1, ("bool",)),
+    "logical_not": Intrinsic(unary_rules.UNARY_RULES["logical_not"], 1, ("bool",)),
     **{
         name: Intrinsic(widened_test(unary_rules.FLOAT_TESTS[name][0]), 1, test=True)
         for name in unary_rules.FLOAT_TESTS
@@ -108,7 +108,7 @@ UNARY: dict[str, Intrinsic] = {
 INTRINSICS: dict[str, Intrinsic] = {
     **BINARY,
     **UNARY,
-    "fma": Intrinsic(binary_rules.SCALAR_RULES["ewise_fma"], 3, NUMBERS),
+    "fma": Intrinsic(binary_rules.BINARY_RULES["ewise_fma"], 3, NUMBERS),
 }
 
 ALIASES = {

@@ -1,4 +1,4 @@
-// exp_table.py, exp_table_double.py, log_table_double.py, math_erf.py and math_gelu.py with what avx512.py has.
+// math_exp.py, math_f64.py, math_erf.py with what simd.py has.
 // RUN: relax-opt --expand-math="target='cpu -mcpu=skylake-avx512'" --split-input-file %s | filecheck %s
 // RUN: relax-opt --expand-math="target='cpu -mcpu=haswell'" --split-input-file %s | filecheck %s --check-prefix=AVX2
 // RUN: relax-opt --expand-math="target='cpu -mcpu=skylake-avx512 -mattr=-avx512f'" --split-input-file %s | filecheck %s --check-prefix=AVX2

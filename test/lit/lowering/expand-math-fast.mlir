@@ -1,4 +1,4 @@
-// math_fast.py: shorter polynomials, only when asked for.
+// math_functions.py: shorter polynomials, only when asked for.
 // RUN: relax-opt --expand-math="target='cpu -mcpu=haswell' fast=true" --split-input-file %s | filecheck %s
 
 // One addition rounds, one gives the fraction, four make the polynomial.

@@ -1,6 +1,6 @@
 // RUN: relax-opt --expand-math="target='cpu -mcpu=haswell'" --split-input-file %s | filecheck %s
 // expand_math.py (lanes.py): one function per family: math_exp.py, math_log.py, math_trig.py,
-// math_erf.py, math_hyperbolic.py, math_inverse.py.
+// math_erf.py.
 
 // math_exp: 2^n is the product of two normal numbers, whose bits are halves of a sum's.
 // CHECK-LABEL: func.func @exp
@@ -70,7 +70,7 @@ func.func @sin(%x: vector<8xf32>) -> vector<8xf32> {
 
 // -----
 
-// math_hyperbolic: tanh is odd, so it takes the sign of its argument: tanh(-0.0) is -0.0.
+// math_trig: tanh is odd, so it takes the sign of its argument: tanh(-0.0) is -0.0.
 // CHECK-LABEL: func.func @tanh
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]: f32)
 // CHECK-NOT: math.tanh
@@ -84,7 +84,7 @@ func.func @tanh(%x: f32) -> f32 {
 
 // -----
 
-// math_hyperbolic: the sum in the logarithm is formed in f64; no call is left.
+// math_trig: the sum in the logarithm is formed in f64; no call is left.
 // CHECK-LABEL: func.func @asinh
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]: vector<8xf32>)
 // CHECK-NOT: math.asinh
@@ -113,7 +113,7 @@ func.func @atan2(%y: f32, %x: f32) -> f32 {
 
 // -----
 
-// math_log_double: what rounding 1 + x loses is added, over 1 + x; where that is nothing of x, it is x.
+// math_f64: what rounding 1 + x loses is added, over 1 + x; where that is nothing of x, it is x.
 // CHECK-LABEL: func.func @log1p
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]: f64)
 // CHECK: %[[U:[A-Za-z0-9_]+]] = arith.addf %[[ONE:[a-z0-9_]+]], %[[X]] : f64
@@ -129,7 +129,7 @@ func.func @log1p(%x: f64) -> f64 {
 
 // -----
 
-// math_exp_double: n is in the low bits of a sum; the polynomial is multiplied by 2 to half of it, then to the rest.
+// math_f64: n is in the low bits of a sum; the polynomial is multiplied by 2 to half of it, then to the rest.
 // CHECK-LABEL: func.func @exp
 // CHECK-NOT: math.exp
 // CHECK: %[[SUM:[0-9]+]] = math.fma %{{[0-9]+}}, %{{[a-z0-9_]+}}, %[[MAGIC:[a-z0-9_]+]] {relax.bounded} : vector<4xf64>
@@ -148,7 +148,7 @@ func.func @exp(%x: vector<4xf64>) -> vector<4xf64> {
 
 // -----
 
-// math_pow.py: in f64, where 2^(y·log2 x) keeps its digits; rounded once.
+// math_log.py: in f64, where 2^(y·log2 x) keeps its digits; rounded once.
 // CHECK-LABEL: func.func @pow
 // CHECK-NOT: math.powf
 // CHECK: arith.extf %{{.*}} : vector<8xf32> to vector<8xf64>
@@ -162,7 +162,7 @@ func.func @pow(%x: vector<8xf32>, %y: vector<8xf32>) -> vector<8xf32> {
 
 // -----
 
-// math_remainder.py: by one fused multiply-add; vectors with a quotient of 2^24 and more are left to libm.
+// math_functions.py: by one fused multiply-add; vectors with a quotient of 2^24 and more are left to libm.
 // CHECK-LABEL: func.func @remainder
 // CHECK: %[[QUOTIENT:.*]] = arith.divf
 // CHECK: %[[EXACT:.*]] = arith.cmpf olt, %[[QUOTIENT]]

@@ -1,5 +1,5 @@
 // RUN: relax-opt --linalg-to-loops="target='cpu -mcpu=haswell'" --split-input-file %s | filecheck %s
-// vector_loops.py, block_sums.py: sums of columns. Long rows are added four at a time to the results in memory; of short ones, columns are
+// vector_loops.py, emit.py: sums of columns. Long rows are added four at a time to the results in memory; of short ones, columns are
 // summed in registers.
 
 #all = affine_map<(i, j) -> (i, j)>

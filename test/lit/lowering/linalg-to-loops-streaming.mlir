@@ -1,5 +1,5 @@
 // RUN: relax-opt --linalg-to-loops="target='cpu -mcpu=haswell -l3=1048576'" --split-input-file %s | filecheck %s
-// non_temporal.py: large results are written by non-temporal stores.
+// loop_nest.py: large results are written by non-temporal stores.
 
 // Of sizes that are not known it is asked, as of where results lie, and whether an input lies there, too.
 // CHECK-LABEL: func.func @add

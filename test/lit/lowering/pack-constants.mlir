@@ -1,4 +1,4 @@
-// pack_constants.py, constant_table.py (the layouts), gemm_panels.py (the products).
+// pack_constants.py, constant_table.py (the layouts), gemm_prepacked.py (the products).
 // RUN: relax-opt --pack-constants="target='cpu -mcpu=haswell'" %s | filecheck %s
 // RUN: relax-opt --pack-constants="target='cpu -mcpu=skylake-avx512'" %s | filecheck %s --check-prefix=AVX512
 // RUN: relax-opt --pack-constants="target='cpu -mcpu=sapphirerapids -mattr=-amx_bf16'" %s | filecheck %s --check-prefix=PAIRS

@@ -1,4 +1,4 @@
-// attention_sequences.py: attention of sequences that stand one after the other, for each of them the loops of attention.
+// attention.py: attention of sequences that stand one after the other, for each of them the loops of attention.
 // RUN: relax-opt %s --relax-to-memrefs --select-kernels="target='cpu -mcpu=haswell'" | filecheck %s
 
 // Without sequences there are zeros. Starts lie in the tensors, and ends behind starts, whatever the numbers are; the

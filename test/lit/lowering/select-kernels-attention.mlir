@@ -1,4 +1,4 @@
-// attention.py, attention_exp.py, attention_pack.py, attention_sizes.py, attention_single.py, attention_softmax.py, shuffles.py.
+// attention.py, attention_softmax.py, attention_pack.py, simd.py.
 // RUN: relax-opt --select-kernels="target='cpu -mcpu=haswell'" --split-input-file %s | filecheck %s
 
 // Scores of a tile only: 6 rows of the register tile by a block of keys, in scratch memory.

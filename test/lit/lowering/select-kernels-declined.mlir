@@ -1,5 +1,5 @@
 // RUN: relax-opt --select-kernels="target='cpu -mcpu=haswell'" %s | filecheck %s
-// registry.py, row_requests.py, group_norm_request.py, attention_request.py: what a generator does not take keeps its body,
+// registry.py, row_norms.py, group_norm.py, attention.py: what a generator does not take keeps its body,
 // the reference.
 
 // Only floats.

@@ -1,5 +1,5 @@
 // RUN: relax-opt --select-kernels="target='cpu -mcpu=haswell'" --split-input-file %s | filecheck %s
-// row_epilogues.py: few operations behind a kernel over rows are done on the vectors that it is about to write.
+// rows.py: few operations behind a kernel over rows are done on the vectors that it is about to write.
 
 #all = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d0)>
@@ -63,7 +63,7 @@ func.func private @heavy(%x: memref<?x?xf32>, %out: memref<?x?xf32>)
 #all = affine_map<(d0, d1) -> (d0, d1)>
 #column = affine_map<(d0, d1) -> (d1)>
 #turned = affine_map<(d0, d1) -> (d1, d0)>
-// row_loops.py: it asks for the next row of the output and of what lies as the output does, which the kernel has read, too.
+// rows.py: it asks for the next row of the output and of what lies as the output does, which the kernel has read, too.
 // CHECK-LABEL: func.func private @residual
 // CHECK: linalg.generic {{.*}} attrs = {{.*}}relax.epilogue, relax.next_row = array<i64: 0, 2>
 // CHECK: return

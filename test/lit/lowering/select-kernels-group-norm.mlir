@@ -35,7 +35,7 @@ func.func private @vectors(%x: memref<?x64xf32>, %g: memref<64xf32>, %out: memre
 
 // -----
 
-// group_norm_last.py. Channels last: vectors lie across them, four sums side by side; moments of all channels lie in scratch memory.
+// group_norm.py. Channels last: vectors lie across them, four sums side by side; moments of all channels lie in scratch memory.
 // CHECK-LABEL: func.func private @last
 // CHECK-NOT: linalg
 // CHECK: %[[MEANS:.*]] = memref.alloc(%{{.*}}) {alignment = 64 : i64} : memref<?xf32>
@@ -54,7 +54,7 @@ func.func private @last(%x: memref<?x?x32xf32>, %g: memref<32xf32>, %b: memref<3
 
 // -----
 
-// row_loops.py: what comes behind the kernel is done to each channel when it has been written.
+// rows.py: what comes behind the kernel is done to each channel when it has been written.
 // CHECK-LABEL: func.func private @behind
 // CHECK-SAME: %[[OUT:[a-z0-9_]+]]: memref<?x32x?xf32>)
 // CHECK: scf.for %[[ROW:[a-z0-9_]+]]

@@ -1,6 +1,6 @@
 // RUN: relax-opt --select-kernels="target='cpu -mcpu=skylake-avx512 -num-threads=1'" %s | filecheck %s
 // RUN: relax-opt --select-kernels="target='cpu -mcpu=haswell -num-threads=1'" %s | filecheck %s --check-prefix=HASWELL
-// norm_loops.py, rows.py: with many operations behind a norm, the last sweep over a row finds the sums of the next but one.
+// row_norms.py, rows.py: with many operations behind a norm, the last sweep over a row finds the sums of the next but one.
 
 // The registers of AVX2 are too few: the operations have a sweep of their own.
 // HASWELL-LABEL: func.func private @many_operations

@@ -1,7 +1,7 @@
 // RUN: relax-opt --select-kernels="target='cpu -mcpu=haswell'" --split-input-file %s | filecheck %s
 // RUN: relax-opt --select-kernels="target='cpu -mcpu=skylake-avx512'" --split-input-file %s | filecheck %s --check-prefix=AVX512
 
-// softmax.py, pipelined_rows.py: exponentials of two vectors go side by side, then those of one, then what is left, under a mask. While a
+// softmax.py, rows.py: exponentials of two vectors go side by side, then those of one, then what is left, under a mask. While a
 // row is scaled, the maximum of the next one is found, unless there is none.
 // CHECK-LABEL: func.func private @softmax
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]: memref<?x?xf32>, %[[OUT:[a-z0-9_]+]]: memref<?x?xf32>)
@@ -67,7 +67,7 @@ func.func private @other_axis(%x: memref<?x?xf32>, %out: memref<?x?xf32>)
 
 // -----
 
-// select_kernels.py, row_norms.py, norm_loops.py, pipelined_rows.py, rows.py: RMS norm scales by a reciprocal root, with no mean to subtract.
+// select_kernels.py, row_norms.py, rows.py: RMS norm scales by a reciprocal root, with no mean to subtract.
 // CHECK-LABEL: func.func private @rms_norm
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]: memref<?x8xf32>, %[[W:[a-z0-9_]+]]: memref<8xf32>, %[[OUT:[a-z0-9_]+]]: memref<?x8xf32>)
 // CHECK-NOT: linalg

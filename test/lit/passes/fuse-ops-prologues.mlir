@@ -1,7 +1,7 @@
 // RUN: relax-opt %s --legalize-ops --fuse-ops --symbol-dce | filecheck %s
 // RUN: relax-opt %s --legalize-ops --fuse-ops --explain-fusion -o %t 2>&1 | filecheck %s --check-prefix=EXPLAIN
 // RUN: relax-opt %s --relax-to-kernels | filecheck %s --check-prefix=KERNEL
-// prim_merging.py, row_loops.py: kernels over rows compute their first input, each row before it is read.
+// prim_merging.py, rows.py: kernels over rows compute their first input, each row before it is read.
 
 // CHECK-LABEL: func.func @scores
 // CHECK: callee = @[[SCORES:multiply_f32_softmax]],

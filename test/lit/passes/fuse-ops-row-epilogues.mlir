@@ -1,7 +1,7 @@
 // RUN: relax-opt %s --legalize-ops --fuse-ops --symbol-dce | filecheck %s
 // RUN: relax-opt %s --legalize-ops --fuse-ops --explain-fusion -o %t 2>&1 | filecheck %s --check-prefix=EXPLAIN
 // RUN: relax-opt %s --relax-to-kernels | filecheck %s --check-prefix=KERNEL
-// prim_merging.py, row_loops.py: what comes behind a kernel over rows is done to each row when it has been written.
+// prim_merging.py, rows.py: what comes behind a kernel over rows is done to each row when it has been written.
 
 // CHECK-LABEL: func.func @norm
 // CHECK: callee = @[[NORM:add_f32_layer_norm_nn_relu_f32_add_f32_1]],

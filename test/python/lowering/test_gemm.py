@@ -10,10 +10,9 @@ import pytest
 import sweep
 from gemm_check import DTYPES, LAYOUTS, check, module_of, operand
 from jit import Compiled, lower
-from relax_mlir.lowering.kernels.gemm import gemm_left
+from relax_mlir.lowering.kernels.gemm import gemm_pack
 from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel, emit_gemm, emit_gemm_row
-from relax_mlir.lowering.kernels.gemm.gemm_narrow import MAX_COLUMNS
-from relax_mlir.lowering.kernels.gemm.gemm_narrow_left import max_read
+from relax_mlir.lowering.kernels.gemm.gemm_small_n import MAX_COLUMNS, max_read
 from relax_mlir.lowering.kernels.gemm.gemm_tiling import tiling
 from relax_mlir.lowering.kernels.gemm.gemv import LONG_DOTS
 from relax_mlir.mlir import ir
@@ -218,7 +217,7 @@ def test_rows_that_share_sets_of_the_cache(compiled: dict[GemmKernel, Compiled],
 @pytest.mark.parametrize("kernel", sweep.quick(KERNELS[:2], KERNELS[0]), ids=lambda kernel: kernel.name)
 def test_rows_that_are_always_packed(kernel: GemmKernel, monkeypatch: pytest.MonkeyPatch) -> None:
     """As for rows that share cache sets, but with all sizes and layouts."""
-    monkeypatch.setattr(gemm_left, "_SETS", DTYPES[kernel.operand].itemsize)
+    monkeypatch.setattr(gemm_pack, "_SETS", DTYPES[kernel.operand].itemsize)
     rng = np.random.default_rng(9)
     with ir.Context(), ir.Location.unknown():
         compiled = Compiled(module_of(kernel, Target.host()))

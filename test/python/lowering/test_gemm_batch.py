@@ -9,7 +9,7 @@ import pytest
 import relax_mlir as rx
 import sweep
 from relax_mlir import op
-from relax_mlir.lowering.kernels.gemm import gemm_batch
+from relax_mlir.lowering.kernels.gemm import lower_contractions
 
 LAYOUTS = ("plain", "left transposed", "right transposed", "right shared", "two batches", "added to")
 SIZES = [
@@ -113,5 +113,5 @@ def test_nan_and_infinity_stay_in_their_product() -> None:
 
 def test_sizes_are_on_both_sides_of_the_limits() -> None:
     """They must be changed together with the tile sizes."""
-    for axis, limit in ((1, gemm_batch._MAX_ROWS), (2, gemm_batch._MAX_DEPTH)):
+    for axis, limit in ((1, lower_contractions._MAX_ROWS), (2, lower_contractions._MAX_DEPTH)):
         assert {limit, limit + 1} <= {size[axis] for size in SIZES}

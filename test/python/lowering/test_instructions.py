@@ -14,13 +14,13 @@ from math_check import MAX_ULP, MAX_ULP_DOUBLE, loop
 from relax_mlir.lowering.expand.expand_fma import ExpandFma
 from relax_mlir.lowering.expand.expand_math import ExpandMath
 from relax_mlir.lowering.expand.expand_rounding import ExpandRounding
-from relax_mlir.lowering.kernels.attention.attention_single import emit_weighted_sum
-from relax_mlir.lowering.kernels.attention.attention_sizes import Sizes
+from relax_mlir.lowering.kernels.attention.attention import emit_weighted_sum
+from relax_mlir.lowering.kernels.attention.attention_pack import Sizes
 from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel, emit_gemm
 from relax_mlir.lowering.kernels.gemm.gemm_blocks import Parts
+from relax_mlir.lowering.kernels.gemm.gemm_dot_pairs import PAIR
 from relax_mlir.lowering.kernels.gemm.gemm_micro import emit_finish, emit_tile
-from relax_mlir.lowering.kernels.gemm.gemm_narrow import emit_narrow
-from relax_mlir.lowering.kernels.gemm.gemm_pairs import PAIR
+from relax_mlir.lowering.kernels.gemm.gemm_small_n import emit_narrow
 from relax_mlir.lowering.kernels.gemm.gemm_tiling import tiling
 from relax_mlir.lowering.kernels.gemm.gemv import emit_by_dots
 from relax_mlir.lowering.llvm.cross_compile import assembly, object_file

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from math_check import MAX_ULP_AVX512, error_of, loop
 from relax_mlir.lowering.expand.expand_math import ExpandMath
-from relax_mlir.lowering.kernels.math import math_erf, math_gelu
+from relax_mlir.lowering.kernels.math import math_erf
 from relax_mlir.mlir import ir
 from rows_jit import Compiled
 
@@ -156,7 +156,7 @@ def test_single_precision(op: str, functions: Compiled) -> None:
     parts = [np.arange(0, 2**32, 32749, dtype=np.uint64).astype(np.uint32).view(np.float32)]
     parts += [rng.uniform(-limit, limit, 50_000).astype(np.float32) for limit in (1, 4.5, 160)]
     # Where pieces of erf and gelu meet, from both sides.
-    for per_unit in (math_erf.PIECES_PER_UNIT, math_gelu.PIECES_PER_UNIT):
+    for per_unit in (math_erf.PIECES_PER_UNIT, math_erf.Q_PIECES_PER_UNIT):
         meeting = (np.arange(-16, 16, dtype=np.float32) + np.float32(0.5)) / np.float32(per_unit)
         parts += [np.nextafter(meeting, np.float32(way)) for way in (-9, 9)] + [meeting]
     parts.append(np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-45, -1e-45, 3.4e38, -3.4e38], np.float32))

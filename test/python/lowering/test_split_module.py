@@ -22,9 +22,9 @@ from relax_mlir.dialects.attributes import (
 from relax_mlir.error import CompileError
 from relax_mlir.lowering.abi.internalize import attribute_name
 from relax_mlir.lowering.kernels.attention.attention import emit_parts
-from relax_mlir.lowering.kernels.attention.attention_sizes import Sizes
+from relax_mlir.lowering.kernels.attention.attention_pack import Sizes
 from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel, emit_gemm, emit_gemm_row
-from relax_mlir.lowering.kernels.gemm.gemm_panels import emit_gemm_panels
+from relax_mlir.lowering.kernels.gemm.gemm_prepacked import emit_gemm_panels
 from relax_mlir.lowering.memory.pool_buffers import PoolBuffers
 from relax_mlir.lowering.parts.module_parts import Part
 from relax_mlir.lowering.parts.shared_code import SUPPORT_GROUP, shared_group

@@ -18,8 +18,7 @@ from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.dialect import Relax
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.lowering.legalize import rules
-from relax_mlir.lowering.legalize.packed import PACKED_RULES
-from relax_mlir.lowering.legalize.unknown import GENERAL_STRUCTURE
+from relax_mlir.lowering.legalize.runtime_calls import GENERAL_STRUCTURE, PACKED_RULES
 from relax_mlir.runtime import specialize, to_numpy
 from relax_mlir.strategy import registry
 from relax_mlir.transform import PassContext

@@ -30,7 +30,7 @@ def convolution(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo, ta
     assert isinstance(out_type, TensorInfo)
     strategy, weight = OpStrategy(), inputs[1]
     if attrs.groups == 1:
-        return strategy  # lowered as a matmul: `lowering.kernels.windows.window_product`
+        return strategy  # lowered as a matmul: `lowering.kernels.windows.window_gemm`
     unless = _against(attrs, weight, out_type)
     if not unless and weight.shape[1] == 1 and weight.shape[0] == attrs.groups:
         unless = "a kernel for each channel"

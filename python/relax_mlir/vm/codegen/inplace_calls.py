@@ -20,7 +20,7 @@ from relax_mlir.dialects.structure import pack, prim_value, unpack
 from relax_mlir.dialects.types import Shape, Tensor, Tuple, struct_info
 from relax_mlir.error import UnsupportedError
 from relax_mlir.ir_queries import callee_of, defining_op, fresh_name, ops_of, symbol_names
-from relax_mlir.lowering.legalize.prim_writes import stores
+from relax_mlir.lowering.legalize.prim_call_sites import stores
 from relax_mlir.mlir import func, ir
 from relax_mlir.rewrite.function_editing import erase_if_unused, functions_by_name
 from relax_mlir.symbolic import Dim

@@ -1,4 +1,4 @@
-// epilogue.py, epilogue_match.py: elementwise work behind a product runs on blocks of its result as soon as they are complete.
+// epilogue.py: elementwise work behind a product runs on blocks of its result as soon as they are complete.
 // RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=haswell'" | filecheck %s
 // RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=haswell'" --linalg-to-loops="target='cpu -mcpu=haswell'" | filecheck %s --check-prefix=LOOPS
 

@@ -1,4 +1,4 @@
-// gemm_batch.py: a batch of small products is one call, which decides once.
+// lower_contractions.py: a batch of small products is one call, which decides once.
 // RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=skylake-avx512'" --split-input-file | filecheck %s
 
 // The loop over the batch is in the entry of the batch, not around the product.

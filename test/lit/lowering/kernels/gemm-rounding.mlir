@@ -1,4 +1,4 @@
-// gemm.py, gemm_rounding.py: results narrower than their sums are rounded in the registers of a tile, if the sums are
+// gemm.py, gemm_micro.py: results narrower than their sums are rounded in the registers of a tile, if the sums are
 // complete there; else sums of some rows are kept, and rounded tile by tile.
 // RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=skylake-avx512'" | filecheck %s
 // RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=sapphirerapids -mattr=-amx_bf16'" | filecheck %s --check-prefix=DOTS

@@ -1,4 +1,4 @@
-// gemv.py, gemm_skinny.py: products with at most four rows, or one column, stream their matrix as it lies in memory; so do
+// gemv.py, gemm_small_m.py: products with at most four rows, or one column, stream their matrix as it lies in memory; so do
 // somewhat larger ones with a result no wider than a vector, unless tiles read both operands where they lie, and dot
 // products of long lines.
 // RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=haswell'" | filecheck %s

@@ -1,4 +1,4 @@
-// contraction.py, contraction_match.py, gemm_rounding.py: a rounding behind a product is left to the tiles, which write the result themselves.
+// contraction.py, lower_contractions.py, gemm_micro.py: a rounding behind a product is left to the tiles, which write the result themselves.
 // RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=sapphirerapids -mattr=-amx_bf16'" | filecheck %s
 // RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=sapphirerapids'" | filecheck %s --check-prefix=AMX
 

@@ -1,5 +1,5 @@
 // RUN: not relax-opt %s --check-prim-funcs 2>&1 | filecheck %s
-// prim_writes.py: a pure call changes none of its inputs, by whatever way.
+// prim_call_sites.py: a pure call changes none of its inputs, by whatever way.
 
 !n = tensor<?xf32, #relax.shape<["n"]>>
 

@@ -1,5 +1,5 @@
 // RUN: relax-opt %s --check-prim-funcs | filecheck %s
-// check_prim_funcs.py and define_arithmetic.py: what needs checks is marked; arithmetic has a value for all operands.
+// check_prim_funcs.py: what needs checks is marked; arithmetic has a value for all operands.
 
 // An index that is loaded is not known: the function is marked, and no longer fused.
 // CHECK-LABEL: func.func private @gather

@@ -1,4 +1,4 @@
-// dynamic_slices.py
+// indexing.py
 // dynamic_strided_slice becomes two prim funcs: one says where the slice begins, how many elements it has and by which steps, as
 // Python's slice.indices does; the other one takes them, of sizes that match_shape reads.
 // RUN: relax-opt --legalize-ops %s | filecheck %s

@@ -1,6 +1,6 @@
 // RUN: relax-opt %s --legalize-ops --explain-strategy -o %t 2>&1 | filecheck %s
 // RUN: relax-opt %s --legalize-ops 2>&1 | filecheck %s --check-prefix=PLAIN
-// builtin_strategies.py: what the lowering has for a call, and what was taken.
+// strategies.py: what the lowering has for a call, and what was taken.
 
 // CHECK: ===== Strategies =====
 // CHECK: main: relax.matmul(Tensor((n, 4), "float32"), Tensor((4, 4), "float32"))

@@ -1,4 +1,4 @@
-// rearrange.py
+// nn.py
 // batch_flatten is a view: nothing is computed.
 // RUN: relax-opt %s --legalize-ops | filecheck %s
 

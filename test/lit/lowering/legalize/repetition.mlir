@@ -1,4 +1,4 @@
-// repetition.py
+// manipulate.py
 // An element is read from its place: from the end, by the quotient. Copies of all, and of rows, are a dimension more.
 // RUN: relax-opt %s --legalize-ops | filecheck %s
 

@@ -1,4 +1,4 @@
-// slice_updates.py
+// indexing.py
 // slice_scatter becomes a prim func that writes over its first argument, which the call copies where that is still needed.
 // RUN: relax-opt --legalize-ops %s | filecheck %s
 

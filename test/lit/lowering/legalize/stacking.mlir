@@ -1,4 +1,4 @@
-// stacking.py
+// manipulate.py
 // stack joins views with a dimension more; outer multiplies a column by a row.
 // RUN: relax-opt %s --legalize-ops | filecheck %s
 

@@ -1,4 +1,4 @@
-// transposed_convolution.py
+// convolution.py
 // One product of matrices gives all taps of all places; each tap is added where the stride puts it.
 // RUN: relax-opt %s --legalize-ops | filecheck %s
 

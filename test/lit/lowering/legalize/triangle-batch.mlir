@@ -1,4 +1,4 @@
-// triangle.py: of a batch the last two axes are the matrix; the diagonal may lie below.
+// create.py: of a batch the last two axes are the matrix; the diagonal may lie below.
 // RUN: relax-opt %s --legalize-ops | filecheck %s
 
 // CHECK-LABEL: func.func private @triu_i32(
