@@ -6,13 +6,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from relax_mlir.error import UnknownNameError
-from relax_mlir.lowering.bufferize.one_shot import bufferize
-from relax_mlir.lowering.constants.pack_constants import PackConstants
-from relax_mlir.lowering.expand.expand_bools import ExpandBools
-from relax_mlir.lowering.expand.expand_floats import ExpandFloats
-from relax_mlir.lowering.expand.expand_fma import ExpandFma
-from relax_mlir.lowering.expand.expand_math import ExpandMath
-from relax_mlir.lowering.expand.expand_rounding import ExpandRounding
+from relax_mlir.lowering.analysis.check_bounds import CheckBounds
+from relax_mlir.lowering.analysis.loop_annotations import WhereAnnotated
+from relax_mlir.lowering.base.module_parts import Part
+from relax_mlir.lowering.bufferize.bufferize import bufferize
+from relax_mlir.lowering.expand.expand_ops import (
+    ExpandBools,
+    ExpandFloats,
+    ExpandFma,
+    ExpandMath,
+    ExpandRounding,
+)
+from relax_mlir.lowering.kernels.cut_kernels import CutKernels
 from relax_mlir.lowering.kernels.gemm.lower_contractions import LowerContractions
 from relax_mlir.lowering.kernels.nest.linalg_to_loops import LinalgToLoops
 from relax_mlir.lowering.kernels.select_kernels import SelectKernels
@@ -22,16 +27,13 @@ from relax_mlir.lowering.legalize.expose_prim_funcs import ExposePrimFuncs
 from relax_mlir.lowering.legalize.legalize_ops import LegalizeOps
 from relax_mlir.lowering.legalize.outline_branches import OutlineBranches
 from relax_mlir.lowering.llvm.to_llvm import flatten, to_llvm_dialect
-from relax_mlir.lowering.loops.annotated_loops import WhereAnnotated
 from relax_mlir.lowering.loops.join_fused_indices import JoinFusedIndices
 from relax_mlir.lowering.loops.parallelize_loops import ParallelizeLoops
 from relax_mlir.lowering.loops.specialize_full_tiles import SpecializeFullTiles
-from relax_mlir.lowering.loops.stack_buffers import StackBuffers
 from relax_mlir.lowering.loops.unroll_loops import UnrollLoops
 from relax_mlir.lowering.loops.vectorize_loops import VectorizeLoops
-from relax_mlir.lowering.parts.cut_kernels import CutKernels
-from relax_mlir.lowering.parts.module_parts import Part
-from relax_mlir.lowering.shapes.check_bounds import CheckBounds
+from relax_mlir.lowering.memory.pack_constants import PackConstants
+from relax_mlir.lowering.memory.pool_buffers import StackBuffers
 from relax_mlir.lowering.shapes.lower_symbolic_shapes import LowerSymbolicShapes
 from relax_mlir.passes.canonicalize_calls import CanonicalizeCalls
 from relax_mlir.passes.check_prim_calls import CheckPrimCalls
@@ -50,7 +52,8 @@ from relax_mlir.passes.refine_shapes import RefineShapes
 from relax_mlir.passes.remove_redundant_reshape import RemoveRedundantReshape
 from relax_mlir.passes.remove_unused_parameters import RemoveUnusedParameters
 from relax_mlir.passes.to_non_dataflow import ToNonDataflow
-from relax_mlir.transform import Pass, Sequential, create_pass
+from relax_mlir.target import Target
+from relax_mlir.transform import Pass, PipelinePass, Sequential, create_pass
 from relax_mlir.transform.upstream import known_passes
 
 
@@ -205,3 +208,44 @@ def pipeline_phases(name: str, target: str = "cpu") -> list[Phase]:
 def _up_to(all_phases: Sequence[Phase], last: str) -> list[Phase]:
     names = [phase.name for phase in all_phases]
     return list(all_phases[: names.index(last) + 1])
+
+
+# The named pipelines of `relax_mlir.lowering.pipeline` as passes for the registry.
+
+
+@dataclass(frozen=True)
+class NamedPipeline(PipelinePass):
+    """The phases up to and including one.
+
+    `target` describes the machine. `start` is the level of the module if it is not Relax: only later phases run.
+    """
+
+    target: str = "cpu"
+    start: str = ""
+
+    def passes(self) -> Sequence[Pass]:
+        """The phases as passes.
+
+        Raises:
+            UnknownNameError: `start` is no level before the end of this pipeline, or the target is unknown.
+            ParseError: `target` is not a valid target description.
+        """
+        every = pipeline_phases(self.name, str(Target.parse(self.target)))
+        if not self.start:
+            return [phase.as_pass() for phase in every]
+        names = [phase.name for phase in every[:-1]]
+        if self.start not in names:
+            raise UnknownNameError(f"level from which '{self.name}' starts", self.start, names)
+        rest = every[names.index(self.start) + 1 :]
+        return [CheckLegality(self.start), *(phase.as_pass() for phase in rest)]
+
+
+def _named(name: str, summary: str) -> type[NamedPipeline]:
+    """The class of the pipeline called `name`, as `relax_mlir.transform.registry` refers to it."""
+    members = {"name": name, "__doc__": f"{summary[0].upper()}{summary[1:]}.", "__module__": __name__}
+    return type(name.title().replace("-", ""), (NamedPipeline,), members)
+
+
+CLASSES = {name: _named(name, text) for name, text in PIPELINES.items()}
+"""The pass of each named pipeline."""
+globals().update({cls.__name__: cls for cls in CLASSES.values()})

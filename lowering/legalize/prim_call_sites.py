@@ -14,7 +14,7 @@ from relax_mlir.dialects.prim_params import PrimParam, prim_params
 from relax_mlir.dialects.types import StructInfo, Tensor, struct_info
 from relax_mlir.error import Diagnostic
 from relax_mlir.ir_queries import callee_of, defining_op, ops_of
-from relax_mlir.lowering.shapes.buffer_sizes import own_shape
+from relax_mlir.lowering.analysis.index_ranges import own_shape
 from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import Dim
 

@@ -3,25 +3,276 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import ClassVar
 
-from relax_mlir.lowering.abi.emit_ffi_wrappers import EmitFFIWrappers
-from relax_mlir.lowering.abi.emit_lifecycle import EmitLifecycle
-from relax_mlir.lowering.abi.internalize import Internalize
-from relax_mlir.lowering.abi.lower_checks import LowerChecks
-from relax_mlir.lowering.abi.lower_copies import LowerCopies
-from relax_mlir.lowering.abi.lower_objects import LowerObjects
-from relax_mlir.lowering.abi.lower_packed_calls import LowerPackedCalls
-from relax_mlir.lowering.abi.mangle_names import MangleNames
-from relax_mlir.lowering.constants.lower_constants import LowerConstants
-from relax_mlir.lowering.expand.bfloat16_bits import BFloat16Bits
-from relax_mlir.lowering.loops.skip_empty_loops import SkipEmptyLoops
+import numpy as np
+from relax_mlir.dialects import dtypes
+from relax_mlir.dialects.attributes import AS_GENERATED, JOB, PRIM_FUNC, STRAIGHT_LOOPS
+from relax_mlir.dialects.constants import dense_elements
+from relax_mlir.ir_queries import callee_of, ops_of
+from relax_mlir.lowering.analysis.buffers import constant, static_bytes
+from relax_mlir.lowering.analysis.loop_annotations import body_of
+from relax_mlir.lowering.base.module_parts import Internalize, Part, own_ops, shared_group
+from relax_mlir.lowering.base.runtime_declarations import OWN_PREFIX, SHAPES_SUFFIX
+from relax_mlir.lowering.checks.lower_checks import LowerChecks
+from relax_mlir.lowering.entry.emit_ffi_wrappers import EmitFFIWrappers
+from relax_mlir.lowering.entry.emit_lifecycle import EmitLifecycle, LowerConstants
+from relax_mlir.lowering.entry.lower_objects import LowerObjects
+from relax_mlir.lowering.entry.lower_packed_calls import LowerPackedCalls
+from relax_mlir.lowering.kernels.core.emit import is_as_written
+from relax_mlir.lowering.loops.parallelize_loops import OutlineParallelLoops
+from relax_mlir.lowering.loops.skip_empty_loops import SkipEmptyLoops, SkipEmptyResults
 from relax_mlir.lowering.memory.pool_buffers import PoolBuffers
-from relax_mlir.lowering.memory.skip_empty_results import SkipEmptyResults
-from relax_mlir.lowering.parts.mark_straight_loops import MarkStraightLoops
-from relax_mlir.lowering.parts.module_parts import Part
-from relax_mlir.lowering.threads.outline_parallel_loops import OutlineParallelLoops
+from relax_mlir.mlir import arith, func, ir, llvm, memref
+from relax_mlir.transform import ModulePass, PassContext
 from relax_mlir.transform.pass_base import Pass
 from relax_mlir.transform.upstream import MLIRPass, known_passes
+
+# `lower-copies`: `memref.copy` between contiguous buffers is one memcpy.
+
+
+class LowerCopies(ModulePass):
+    """Lower copies between row-major buffers to memcpy; copies with other layouts stay."""
+
+    name: ClassVar[str] = "lower-copies"
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        for op in own_ops(module, "memref.copy"):
+            if all(_row_major(v.type) for v in op.operands):
+                _lower(op)
+
+
+def _row_major(type: ir.Type) -> bool:
+    return isinstance(type, ir.MemRefType) and ir.MemRefType(type).affine_map == ir.AffineMap.get_identity(
+        ir.MemRefType(type).rank
+    )
+
+
+def _address(value: ir.Value, pointer: ir.Type, word: ir.Type) -> ir.Value:
+    at = memref.ExtractAlignedPointerAsIndexOp(value).result
+    return llvm.IntToPtrOp(pointer, arith.IndexCastOp(word, at).result).result
+
+
+def _lower(op: ir.Operation) -> None:
+    source, target = op.operands
+    type = ir.MemRefType(source.type)
+    pointer, word = ir.Type.parse("!llvm.ptr"), ir.IntegerType.get_signless(64)
+    with ir.InsertionPoint(op), op.location:
+        size = constant(static_bytes(type))
+        for i in range(type.rank):
+            if type.is_dynamic_dim(i):
+                size = arith.MulIOp(size, memref.DimOp(source, constant(i)).result).result
+        to, from_ = (_address(value, pointer, word) for value in (target, source))
+        llvm.intr_memcpy(to, from_, arith.IndexCastOp(word, size).result, False)
+    op.erase()
+
+
+# `mangle-names`: prefix function names, so that they do not clash with C library functions that the code calls.
+
+
+FUNCTION_PREFIX = "relax.fn."
+
+
+class MangleNames(ModulePass):
+    """Prefix the names of all functions that have a body; signatures keep the names of entry points.
+
+    Otherwise a function called ``exp`` or ``malloc`` would replace that of the C library.
+    """
+
+    name: ClassVar[str] = "mangle-names"
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        renamed: dict[str, ir.Attribute] = {}
+        for op in module.body.operations:
+            if isinstance(op, func.FuncOp) and not op.is_external:
+                old = op.name.value
+                if not old.removesuffix(SHAPES_SUFFIX).startswith(OWN_PREFIX):
+                    op.attributes["sym_name"] = ir.StringAttr.get(FUNCTION_PREFIX + old)
+                    renamed[old] = ir.FlatSymbolRefAttr.get(FUNCTION_PREFIX + old)
+        for call in own_ops(module, "func.call"):
+            callee = callee_of(call)
+            if callee in renamed:
+                call.attributes["callee"] = renamed[callee]
+
+
+# Pass `mark-straight-loops`: mark functions whose loops LLVM should not optimise.
+
+
+_ACCESSES = frozenset(
+    ("memref.load", "memref.store", "vector.load", "vector.store", "vector.maskedload", "vector.maskedstore")
+)
+_CONVERSIONS = frozenset(("arith.extf", "arith.truncf"))
+_LOOPS = ("scf.for", "scf.while", "scf.parallel", "scf.forall")
+
+
+class MarkStraightLoops(ModulePass):
+    """Mark prim funcs and thread jobs whose innermost loops are straight-line code that LLVM should not change.
+
+    They get `relax.straight_loops`: LLVM's optimisations gain nothing there and double its time. Other loops are left
+    to LLVM: those that users wrote, those that no generator has vectorised or that LLVM should unroll, those with
+    branches (its code generator sees one block at a time), those with addresses of several indices, which are mostly
+    loop-invariant, and those that widen floats, which is unnecessary on CPUs with f16.
+    """
+
+    name: ClassVar[str] = "mark-straight-loops"
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        """Set the attribute."""
+        for function in module.body.operations:
+            marks = function.attributes
+            if AS_GENERATED in marks or not (PRIM_FUNC in marks or JOB in marks) or shared_group(function):
+                continue
+            loops = _innermost_loops(function.operation)
+            if loops and all(is_as_written(loop) and _is_straight(loop) for loop in loops):
+                marks[STRAIGHT_LOOPS] = ir.UnitAttr.get(module.context)
+
+
+def _innermost_loops(function: ir.Operation) -> list[ir.Operation]:
+    """The loops of a function that contain no loop."""
+    found: list[ir.Operation] = []
+    for loop in ops_of(function, *_LOOPS):
+        if found and _is_inside(loop, found[-1]):
+            found.pop()
+        found.append(loop)
+    return found
+
+
+def _is_inside(op: ir.Operation, other: ir.Operation) -> bool:
+    parent = op.parent
+    while parent is not None and parent.name != "func.func":
+        if parent.operation == other:
+            return True
+        parent = parent.operation.parent
+    return False
+
+
+def _is_straight(loop: ir.Operation) -> bool:
+    return not any(op.regions or op.name in _CONVERSIONS or _index_count(op) > 1 for op in body_of(loop))
+
+
+def _index_count(op: ir.Operation) -> int:
+    """The number of indices of a load or store; 0 for other ops."""
+    if op.name not in _ACCESSES:
+        return 0
+    return sum(isinstance(operand.type, ir.IndexType) for operand in op.operands)
+
+
+# Pass ``bfloat16-bits``: in the LLVM dialect bfloat16 values are stored and moved as 16-bit integers.
+
+
+NAME = "bf16"
+MOVES = frozenset(
+    {
+        *("llvm.alloca", "llvm.bitcast", "llvm.br", "llvm.call", "llvm.cond_br", "llvm.extractelement"),
+        *("llvm.func", "llvm.getelementptr", "llvm.insertelement", "llvm.intr.masked.load"),
+        *(
+            "llvm.intr.masked.store",
+            "llvm.load",
+            "llvm.mlir.constant",
+            "llvm.mlir.global",
+            "llvm.mlir.poison",
+        ),
+        *("llvm.mlir.undef", "llvm.mlir.zero", "llvm.return", "llvm.select", "llvm.shufflevector"),
+        *("llvm.store", "llvm.switch"),
+    }
+)
+"""Ops that move values without interpreting their bits."""
+TYPED = {
+    "llvm.alloca": "elem_type",
+    "llvm.func": "function_type",
+    "llvm.getelementptr": "elem_type",
+    "llvm.mlir.global": "global_type",
+}
+"""Ops with a type attribute that their values need not have, and the name of the attribute."""
+
+
+class BFloat16Bits(ModulePass):
+    """Replace bf16 by i16 where it is only stored, loaded and moved, as `expand-floats` leaves it.
+
+    LLVM widens a scalar bf16 that lives across blocks, and narrows it again with a call of a runtime library that is
+    not available. A module that still computes in bf16, for a target with such instructions, is unchanged.
+    """
+
+    name: ClassVar[str] = "bfloat16-bits"
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        ops = _ops_with(module)
+        if any(op.name not in MOVES for op in ops):
+            return
+        types: dict[ir.Type, ir.Type] = {}
+        for op in ops:
+            for result in op.results:
+                result.set_type(_integers(result.type, types))
+            for region in op.regions:
+                for block in region.blocks:
+                    for argument in block.arguments:
+                        argument.set_type(_integers(argument.type, types))
+            for index in range(len(op.attributes)):
+                named = op.attributes[index]
+                if _mentions(named.attr):
+                    op.attributes[named.name] = _bits(named.attr, types)
+        for op in ops:
+            if op.name == "llvm.bitcast" and op.operands[0].type == op.results[0].type:
+                op.results[0].replace_all_uses_with(op.operands[0])
+                op.erase()
+
+
+def _ops_with(module: ir.Module) -> list[ir.Operation]:
+    """The ops of a module of level L that mention bf16 in an operand, result or attribute."""
+    ops = ops_of(module.operation)
+    functions = [op for op in ops if op.name == "llvm.func"]
+    arguments = {function: _block_arguments(function) for function in functions}
+    types = {result.type for op in ops for result in op.results}
+    types.update(argument.type for group in arguments.values() for argument in group)
+    narrow = {type_ for type_ in types if NAME in str(type_)}
+    if not narrow:
+        return []
+    values: list[ir.Value] = []
+    found: dict[ir.Operation, None] = {}
+    for op in ops:
+        own = [value for value in (*op.results, *arguments.get(op, ())) if value.type in narrow]
+        values += own
+        attribute = TYPED.get(op.name)
+        if own or (attribute is not None and NAME in str(op.attributes[attribute].value)):
+            found[op] = None
+    found.update((use.owner.operation, None) for value in values for use in value.uses)
+    return list(found)
+
+
+def _block_arguments(function: ir.Operation) -> list[ir.Value]:
+    return [argument for block in function.regions[0].blocks for argument in block.arguments]
+
+
+def _mentions(attribute: ir.Attribute) -> bool:
+    if isinstance(attribute, ir.TypeAttr):
+        return NAME in str(attribute.value)
+    return isinstance(attribute, ir.FloatAttr | ir.DenseElementsAttr) and NAME in str(attribute.type)
+
+
+def _integers(type_: ir.Type, known: dict[ir.Type, ir.Type]) -> ir.Type:
+    """`type_` with i16 for bf16."""
+    if type_ not in known:
+        text = str(type_)
+        known[type_] = ir.Type.parse(text.replace(NAME, "i16")) if NAME in text else type_
+    return known[type_]
+
+
+def _bits(attribute: ir.Attribute, known: dict[ir.Type, ir.Type]) -> ir.Attribute:
+    """The attribute with i16 for bf16: types are replaced, constants by their bits."""
+    bfloat16 = dtypes.dtype("bfloat16")
+    if isinstance(attribute, ir.TypeAttr):
+        return ir.TypeAttr.get(_integers(attribute.value, known))
+    if isinstance(attribute, ir.FloatAttr):
+        bits = np.asarray(attribute.value, bfloat16.numpy).view(np.int16)
+        return ir.IntegerAttr.get(ir.IntegerType.get_signless(16), int(bits))
+    if isinstance(attribute, ir.DenseElementsAttr):
+        shaped = ir.ShapedType(attribute.type)
+        bits = dense_elements(attribute, bfloat16, tuple(shaped.shape)).view(np.int16)
+        i16 = ir.IntegerType.get_signless(16)
+        items = [ir.IntegerAttr.get(i16, int(item)) for item in bits.reshape(-1)]
+        type_ = _integers(attribute.type, known)
+        return ir.DenseElementsAttr.get(items, type_) if items else ir.Attribute.parse(f"dense<> : {type_}")
+    return attribute
 
 
 def boundary(hand_on: Callable[[list[Part]], None] | None = None) -> list[Pass]:

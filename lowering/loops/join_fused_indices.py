@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from relax_mlir.ir_queries import defining_op, entry_block, ops_of
-from relax_mlir.lowering.loops.annotated_loops import annotated_functions
-from relax_mlir.lowering.loops.fused_digits import digit_of, joined
-from relax_mlir.lowering.loops.independence import Access
-from relax_mlir.lowering.shapes.floor_divisions import quotient_of
-from relax_mlir.lowering.shapes.index_ranges import Ranges
+from relax_mlir.lowering.analysis.dependence import Access, digit_of, joined
+from relax_mlir.lowering.analysis.index_ranges import Ranges, quotient_of
+from relax_mlir.lowering.analysis.loop_annotations import annotated_functions
 from relax_mlir.mlir import ir, memref
 from relax_mlir.symbolic import prove_equal
 from relax_mlir.transform import ModulePass, PassContext

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.ir_queries import defining_op, enclosing_op_in, entry_block, ops_of
-from relax_mlir.lowering.loops.annotated_loops import (
+from relax_mlir.lowering.analysis.loop_annotations import (
     UNROLL,
     VECTORIZED,
     annotated_functions,

@@ -6,24 +6,46 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import ClassVar
 
-from relax_mlir.ir_queries import ops_of
-from relax_mlir.lowering.kernels.core import emit
-from relax_mlir.lowering.loops.annotated_loops import (
+from relax_mlir.ir_queries import defining_op, ops_of
+from relax_mlir.lowering.analysis.loop_annotations import (
     UNROLL,
     annotated_functions,
     body_of,
     clone_ops,
     constant_of,
+    honoured,
     index,
     loops_of_kind,
     most_bound,
+    serial,
     trip_count,
     variable_of,
 )
-from relax_mlir.lowering.loops.fuse_multiply_add import contract_sums
-from relax_mlir.lowering.loops.report import honoured, serial
+from relax_mlir.lowering.kernels.core import emit
 from relax_mlir.mlir import arith, ir
 from relax_mlir.transform import ModulePass, PassContext
+
+# Contraction of sums of products in memory to fused multiply-adds, as in the other generated reduction loops.
+
+
+_CONTRACT = "#arith.fastmath<contract>"
+
+
+def contract_sums(loop: ir.Operation) -> None:
+    """Allow ``X[i] = X[i] + a * b`` in a loop to become a fused multiply-add."""
+    for store in ops_of(loop, "memref.store"):
+        value, buffer, *indices = store.operands
+        total = defining_op(value)
+        if total is None or total.name != "arith.addf":
+            continue
+        sides = [defining_op(side) for side in total.operands]
+        for old, product in (sides, sides[::-1]):
+            if old is None or product is None or product.name != "arith.mulf":
+                continue
+            if old.name == "memref.load" and list(old.operands) == [buffer, *indices]:
+                for op in (total, product):
+                    op.attributes["fastmath"] = ir.Attribute.parse(_CONTRACT, loop.context)
+
 
 MAX_ITERATIONS = 64
 """Longer loops are not unrolled."""

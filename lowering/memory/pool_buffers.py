@@ -1,10 +1,4 @@
-"""`pool-buffers`: allocate the buffers of kernels and prim funcs from the pool, and return them after their last use.
-
-Runs after loops have become jobs of threads (`outline-parallel-loops`). A buffer at a function's top level is a block
-of the pool that every exit returns. A nested buffer is on the function's frame until the end of its block, or until the
-function returns if the block may yield it. If memory runs out, the call fails with an error, from any thread (see
-`job_errors`).
-"""
+"""Allocation of buffers: `stack-buffers` selects small ones for the stack, `pool-buffers` uses the pool."""
 
 from __future__ import annotations
 
@@ -12,17 +6,124 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from relax_mlir.dialects.attributes import AS_GENERATED, JOB, KERNEL, PRIM_FUNC, SHARED_GROUP
+from relax_mlir.dialects.attributes import AS_GENERATED, JOB, KERNEL, ON_STACK, PRIM_FUNC, SHARED_GROUP
 from relax_mlir.error import CompileError
-from relax_mlir.ir_queries import callee_of, ops_of
-from relax_mlir.lowering.memory.liveness import Liveness, is_nested
+from relax_mlir.ir_queries import callee_of, entry_block, function_of, ops_of
+from relax_mlir.lowering.analysis.buffers import Liveness, is_nested, static_bytes
+from relax_mlir.lowering.base.errors import RUN, guard_jobs, jobs_of, pointed
+from relax_mlir.lowering.base.runtime_declarations import declare_release, frame_of
 from relax_mlir.lowering.memory.plan_memory import allocate_in_frame, allocate_in_pool, declare_allocation
-from relax_mlir.lowering.memory.stack_memory import is_on_stack, place_on_stack
-from relax_mlir.lowering.runtime_lib.frame import declare_release, frame_of
-from relax_mlir.lowering.threads.job_errors import RUN, guard_jobs, jobs_of, pointed
-from relax_mlir.mlir import func, ir, llvm
-from relax_mlir.mlir_text import functions, is_declaration
+from relax_mlir.mlir import func, ir, llvm, memref
+from relax_mlir.mlir_text import descriptor, functions, is_declaration
 from relax_mlir.transform import ModulePass, PassContext
+
+# Pass `stack-buffers`: select small local buffers of prim funcs for the stack (level V).
+
+
+MAX_BYTES = 32 * 1024
+"""The maximum bytes of all stack buffers of a function together."""
+_LOOPS = ("scf.for", "scf.while", "scf.parallel")
+
+
+@dataclass(frozen=True)
+class StackBuffers(ModulePass):
+    """Mark each `memref.alloc` of static size in a prim func as memory on the stack, up to 32 kB per function.
+
+    `pool-buffers` applies the marks after parallel loops are outlined, whose buffers are on the stacks of the threads.
+    If all indices are constants, LLVM keeps the elements in registers. Buffers that a loop carries are excluded: an
+    iteration reads the buffer of the previous one while it writes its own.
+    """
+
+    name: ClassVar[str] = "stack-buffers"
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        """Rewrite the module in place."""
+        for function in module.body.operations:
+            marks = function.attributes
+            if not isinstance(function, func.FuncOp) or PRIM_FUNC not in marks:
+                continue
+            if AS_GENERATED not in marks and SHARED_GROUP not in marks:
+                _choose(function)
+
+
+def _choose(function: func.FuncOp) -> None:
+    left = MAX_BYTES
+    for alloc in ops_of(function.operation, "memref.alloc"):
+        type_ = ir.MemRefType(alloc.results[0].type)
+        if not type_.has_static_shape or static_bytes(type_) > left or _outlives_round(alloc):
+            continue
+        left -= static_bytes(type_)
+        with alloc.context:
+            alloc.attributes[ON_STACK] = ir.UnitAttr.get()
+
+
+def _outlives_round(alloc: ir.Operation) -> bool:
+    """True if a buffer of one iteration of a loop may be used in later ones."""
+    return _is_in_loop(alloc) and _is_handed_on(alloc.results[0])
+
+
+def _is_in_loop(op: ir.Operation) -> bool:
+    parent = op.parent
+    while parent is not None and not isinstance(parent, func.FuncOp):
+        if parent.operation.name.startswith(_LOOPS):
+            return True
+        parent = parent.operation.parent
+    return False
+
+
+def _is_handed_on(buffer: ir.Value) -> bool:
+    """True if a buffer, or a view of it, is an operand of a terminator, of an op with regions, or of a select."""
+    for use in buffer.uses:
+        user = use.owner.operation
+        if user.name.startswith(("scf.", "cf.", "arith.select", "func.return")):
+            return True
+        views = [result for result in user.results if isinstance(result.type, ir.MemRefType)]
+        if any(map(_is_handed_on, views)):
+            return True
+    return False
+
+
+# Stack buffers: those that `stack-buffers` has chosen, allocated at the entry of their function.
+
+
+ALIGNMENT = 64
+
+
+def is_on_stack(alloc: ir.Operation) -> bool:
+    """True if a `memref.alloc` is chosen for the stack."""
+    return ON_STACK in alloc.attributes
+
+
+def place_on_stack(alloc: ir.Operation) -> None:
+    """Allocate a buffer on the stack and zero it: LLVM may give two reads of undefined memory different values.
+
+    A buffer in a loop is the same memory in each iteration.
+    """
+    type_ = ir.MemRefType(alloc.results[0].type)
+    with ir.InsertionPoint.at_block_begin(entry_block(function_of(alloc))), alloc.location:
+        memory = memref.alloca(type_, [], [], alignment=ALIGNMENT)
+        struct, pointer = ir.Type.parse(descriptor(type_.rank)), ir.Type.parse("!llvm.ptr")
+        cast = "builtin.unrealized_conversion_cast"
+        parts = ir.Operation.create(cast, results=[struct], operands=[memory]).result
+        address = llvm.ExtractValueOp(pointer, parts, [1]).result
+        byte, word = ir.IntegerType.get_signless(8), ir.IntegerType.get_signless(64)
+        zero = llvm.ConstantOp(byte, ir.IntegerAttr.get(byte, 0)).result
+        size = llvm.ConstantOp(word, ir.IntegerAttr.get(word, static_bytes(type_))).result
+        llvm.MemsetOp(address, zero, size, False)
+    for use in list(alloc.results[0].uses):
+        if use.owner.name == "memref.dealloc":
+            use.owner.operation.erase()
+    alloc.results[0].replace_all_uses_with(memory)
+    alloc.erase()
+
+
+# `pool-buffers`: allocate the buffers of kernels and prim funcs from the pool, and return them after their last use.
+#
+# Runs after loops have become jobs of threads (`outline-parallel-loops`). A buffer at a function's top level is a block
+# of the pool that every exit returns. A nested buffer is on the function's frame until the end of its block, or until
+# the function returns if the block may yield it. If memory runs out, the call fails with an error, from any thread (see
+# `guard_jobs`).
+
 
 _OWN_FRAME = (PRIM_FUNC, KERNEL, SHARED_GROUP, AS_GENERATED, JOB)
 """Attributes of functions whose frames hold only their buffers."""

@@ -18,10 +18,17 @@ from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import SIGNATURE
 from relax_mlir.error import ParseError
 from relax_mlir.ir_queries import callee_of
-from relax_mlir.lowering.abi.signature import MEMORY_PLAN, Value, signature_of
-from relax_mlir.lowering.memory.liveness import Buffer
-from relax_mlir.lowering.memory.size_formulas import Argument, Bytes, Constant, DimOf, Formula
-from relax_mlir.lowering.memory.workspace_layout import ALIGNMENT, lay_out
+from relax_mlir.lowering.analysis.buffers import (
+    ALIGNMENT,
+    Argument,
+    Buffer,
+    Bytes,
+    Constant,
+    DimOf,
+    Formula,
+    lay_out,
+)
+from relax_mlir.lowering.base.signature import MEMORY_PLAN, Value, signature_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import Dim
 

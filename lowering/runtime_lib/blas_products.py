@@ -12,11 +12,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 
-from relax_mlir.lowering.abi.unpack import DL
-from relax_mlir.lowering.runtime_lib.mlir_templates import fill_template
-from relax_mlir.lowering.runtime_lib.support import support_text
-from relax_mlir.lowering.runtime_lib.vm_builtins.arguments import BuiltinWriter
-from relax_mlir.lowering.runtime_lib.vm_builtins.module import flaw_text
+from relax_mlir.lowering.base.support import fill_template, support_text
+from relax_mlir.lowering.base.unpack import DL
+from relax_mlir.lowering.runtime_lib.vm_arguments import BuiltinWriter
+from relax_mlir.lowering.runtime_lib.vm_builtins import flaw_text
 from relax_mlir.mlir_text import Fragment, symbol, symbols_in
 
 TABLE = "__relax_blas"

@@ -19,7 +19,8 @@ The code uses only the stable ABIs of CPython and NumPy (PyObject, PyArrayObject
 
 from __future__ import annotations
 
-from relax_mlir.lowering.abi.unpack import (
+from relax_mlir.lowering.base.support import fill_template
+from relax_mlir.lowering.base.unpack import (
     ANY_BYTES,
     BOOL,
     DL,
@@ -32,7 +33,6 @@ from relax_mlir.lowering.abi.unpack import (
     TENSOR,
 )
 from relax_mlir.lowering.runtime_lib import fast_call_state as words
-from relax_mlir.lowering.runtime_lib.mlir_templates import fill_template
 
 _POINTER_BYTES = 8
 

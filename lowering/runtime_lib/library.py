@@ -1,8 +1,8 @@
 """Start-up code of an exported library, which fills the tables that the runtime fills otherwise.
 
 A library has code for one or more CPU levels, the best first. The first level that the CPU can run is bound: its entry
-points, its constant pointers into the weights, the library's own memory pool (`pool.py`), and a thread pool
-(`thread_pool.py`): that of the process, otherwise the library's own. The variables RELAX_MLIR_MEMORY_LIMIT and
+points, its constant pointers into the weights, the library's own memory pool (`pool_text`), and a thread pool
+(`team_text`): that of the process, otherwise the library's own. The variables RELAX_MLIR_MEMORY_LIMIT and
 RELAX_MLIR_BLOCKTIME work as in the runtime; a malformed value is ignored, because there is no way to report it.
 """
 
@@ -12,16 +12,15 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from relax_mlir.lowering.abi.signature import (
+from relax_mlir.lowering.base import support
+from relax_mlir.lowering.base.signature import (
     CONSTANTS_ADDRESS,
     ENTRY_PREFIX,
     MEMORY_ADDRESS,
     PROFILE_ADDRESS,
     THREADS_ADDRESS,
 )
-from relax_mlir.lowering.runtime_lib import pool, thread_pool
-from relax_mlir.lowering.runtime_lib.mlir_templates import fill_template
-from relax_mlir.lowering.runtime_lib.set_error import set_error_text
+from relax_mlir.lowering.base.support import fill_template, set_error_text
 from relax_mlir.mlir_text import quoted, quoted_bytes, symbol
 
 START = "__relax_start"
@@ -174,9 +173,9 @@ def library_text(
         weights: the separate file of weights; None if they are linked with this module.
         is_profiled: all levels write profile records.
     """
-    state = {field: 8 * number for number, field in enumerate(pool.FIELDS)}
+    state = {field: 8 * number for number, field in enumerate(support.FIELDS)}
     forgotten = "".join(
-        f"  %{field} = llvm.getelementptr %team[{thread_pool.offset(field)}] : (!llvm.ptr) -> !llvm.ptr, i8\n"
+        f"  %{field} = llvm.getelementptr %team[{support.offset(field)}] : (!llvm.ptr) -> !llvm.ptr, i8\n"
         f"  llvm.store %zero, %{field} : i64, !llvm.ptr\n"
         for field in _LOST_IN_A_CHILD
     )
@@ -185,13 +184,13 @@ def library_text(
         "%found, %weights) : (i1, !llvm.ptr, !llvm.ptr) -> i1\n"
         for number in range(len(levels))
     )
-    team_name = thread_pool.registry_name(machine)
+    team_name = support.registry_name(machine)
     tiles = any(level.tiles for level in levels)
     return fill_template(
         "library",
         state,
-        POOL_STATE=pool.STATE,
-        TEAM_STATE=thread_pool.STATE,
+        POOL_STATE=support.POOL_STATE,
+        TEAM_STATE=support.TEAM_STATE,
         team_name=quoted(team_name),
         TEAM_NAME_SIZE=len(team_name),
         OPAQUE_POINTER=_OPAQUE_POINTER,
@@ -220,8 +219,8 @@ def library_text(
         blocktime_variable=_c_string(settings.blocktime_variable),
         DEFAULT_BLOCKTIME=repr(float(settings.default_blocktime)),
         LONGEST_BLOCKTIME=repr(float(settings.longest_blocktime)),
-        parallel=thread_pool.offset("parallel"),
-        blocktime=thread_pool.offset("blocktime"),
+        parallel=support.offset("parallel"),
+        blocktime=support.offset("blocktime"),
         forgotten=forgotten,
     )
 

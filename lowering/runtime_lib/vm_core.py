@@ -14,9 +14,8 @@ nothing that `relax_mlir.vm.verify` can check earlier.
 
 from __future__ import annotations
 
-from relax_mlir.lowering.abi.unpack import OBJECT_BYTES
-from relax_mlir.lowering.runtime_lib.mlir_templates import fill_template
-from relax_mlir.lowering.runtime_lib.set_error import set_error_text
+from relax_mlir.lowering.base.support import fill_template, set_error_text
+from relax_mlir.lowering.base.unpack import OBJECT_BYTES
 
 STATE = "__relax_vm_core"
 

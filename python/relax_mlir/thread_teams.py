@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import tvm_ffi
 
 PREFIX = "relax_mlir.team."
-"""Prefix of the registered functions that return the thread pools (`lowering.runtime_lib.thread_pool`)."""
+"""Prefix of the registered functions that return the thread pools (`lowering.base.support`)."""
 
 LIMIT_OFFSET = 8
 """Byte offset of the thread limit in the state of a pool."""

@@ -205,6 +205,27 @@ def test_imports_point_down() -> None:
     assert [problem for name in names for problem in upward(name)] == []
 
 
+ROOMS = (
+    *("legality", "base", "analysis", "kernels", "legalize", "shapes", "memory", "bufferize"),
+    *("loops", "expand", "checks", "entry", "llvm", "runtime_lib", "pipeline", "levels"),
+)
+"""The rooms of `relax_mlir.lowering`, lowest first: a room imports itself and those before it."""
+
+
+def test_rooms_of_the_lowering_are_a_chain() -> None:
+    prefix = "relax_mlir.lowering."
+    place = {room: number for number, room in enumerate(ROOMS)}
+    rooms = {name: name.removeprefix(prefix).split(".")[0] for name in MODULES if name.startswith(prefix)}
+    assert set(rooms.values()) == set(ROOMS)
+    upward = [
+        f"{name} imports {other}"
+        for name, room in rooms.items()
+        for other in sorted(imports_of(name).names)
+        if other in rooms and place[rooms[other]] > place[room]
+    ]
+    assert upward == []
+
+
 def test_imports_by_name_can_be_read() -> None:
     unread = [
         f"{name}, line {line}: write the name of the module out, or begin it with its package's"

@@ -154,8 +154,8 @@ def test_wheel_holds_the_whole_tree(project: dict[str, Any], tmp_path: Path) -> 
         "relax_mlir/strategy/shipped.json",
         "relax_mlir/tools/pass_summaries.json",
     }
-    templates = (ROOT / "lowering" / "runtime_lib").glob("*.mlir")
-    expected |= {f"relax_mlir/lowering/runtime_lib/{path.name}" for path in templates}
+    templates = (ROOT / "lowering" / "templates").glob("*.mlir")
+    expected |= {f"relax_mlir/lowering/templates/{path.name}" for path in templates}
     for package, folder in package_folders().items():
         files = [*folder.glob("*.py"), *folder.glob("*.pyi")]
         expected |= {f"{package.replace('.', '/')}/{path.name}" for path in files}

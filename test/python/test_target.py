@@ -9,7 +9,7 @@ import pytest
 import relax_mlir as rx
 from relax_mlir import target as module
 from relax_mlir.error import ParseError, UnknownNameError, UnsupportedError
-from relax_mlir.lowering.llvm.function_cpu import FunctionCpu
+from relax_mlir.lowering.base.module_parts import FunctionCpu
 from relax_mlir.target import FEATURES, KIB, MIB, Target
 
 

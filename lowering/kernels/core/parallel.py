@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from relax_mlir.ir_queries import FUNCTION, ancestors, entry_block
+from relax_mlir.lowering.base.support import PARTS_PER_THREAD
 from relax_mlir.lowering.kernels.core import emit as e
-from relax_mlir.lowering.runtime_lib.thread_pool import PARTS_PER_THREAD
 from relax_mlir.mlir import func, ir
 
 MARK = "relax.parallel_cost"

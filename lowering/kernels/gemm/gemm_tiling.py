@@ -181,7 +181,7 @@ def _down(value: int, multiple: int) -> int:
 
 @dataclass(frozen=True)
 class Groups:
-    """The groups of one GEMM, each of which is compiled separately (see `relax_mlir.lowering.parts.shared_code`).
+    """The groups of one GEMM, each of which is compiled separately (see `relax_mlir.lowering.base.module_parts`).
 
     Attributes:
         tile: micro-kernels, and the functions for blocks that call them.

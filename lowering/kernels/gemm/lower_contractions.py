@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from relax_mlir.ir_queries import entry_block
+from relax_mlir.lowering.base.module_parts import own_ops
 from relax_mlir.lowering.kernels.core import emit as e
 from relax_mlir.lowering.kernels.core import simd
 from relax_mlir.lowering.kernels.core.emit import address, item_bytes, memref_at
@@ -27,7 +28,6 @@ from relax_mlir.lowering.kernels.windows.channel_windows import emit_channel_win
 from relax_mlir.lowering.kernels.windows.window_gemm import emit_gemm_windows
 from relax_mlir.lowering.kernels.windows.window_match import match_pooling, match_windows
 from relax_mlir.lowering.kernels.windows.window_params import Kind, match_line_finish
-from relax_mlir.lowering.parts.shared_code import own_ops
 from relax_mlir.mlir import ir, linalg
 from relax_mlir.target import Target
 from relax_mlir.transform import ModulePass, PassContext

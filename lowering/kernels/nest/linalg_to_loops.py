@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
+from relax_mlir.lowering.base.module_parts import own_ops
 from relax_mlir.lowering.kernels.gemm.epilogue import VECTORS_PER_BODY
 from relax_mlir.lowering.kernels.nest.loop_nest import nest_of
 from relax_mlir.lowering.kernels.nest.vector_loops import emit_nest
 from relax_mlir.lowering.kernels.rows.arg_reduce import emit_arg_reduce
 from relax_mlir.lowering.kernels.rows.rows import NEXT_ROW
-from relax_mlir.lowering.parts.shared_code import own_ops
 from relax_mlir.mlir import ir, linalg
 from relax_mlir.target import Target
 from relax_mlir.transform import ModulePass, PassContext

@@ -7,9 +7,9 @@ from relax_mlir.dialects.constants import require
 from relax_mlir.error import expect
 from relax_mlir.export.compiled_code import CompiledCode
 from relax_mlir.ir_module import IRModule
-from relax_mlir.lowering.constants.constant_table import TableEntry, constant_table, table_entries
+from relax_mlir.lowering.base.constant_table import TableEntry, constant_table, table_entries
 from relax_mlir.lowering.llvm import cross_compile
-from relax_mlir.lowering.llvm.llvm_ir import llvm_ir
+from relax_mlir.lowering.llvm.cross_compile import llvm_ir
 from relax_mlir.lowering.pipeline import phases
 from relax_mlir.runtime.cache_key import module_constants, source_hash
 from relax_mlir.runtime.engine import Interface

@@ -17,7 +17,7 @@ from relax_mlir.export.linkers import Linker, binary_tool, run_tool
 from relax_mlir.export.object_files import level_objects
 from relax_mlir.export.start_code import start_objects
 from relax_mlir.export.weights import FILE_ENDING, WeightsLayout, safetensors_header, write_weights
-from relax_mlir.lowering.abi.signature import ENTRY_PREFIX
+from relax_mlir.lowering.base.signature import ENTRY_PREFIX
 from relax_mlir.lowering.runtime_lib.library import WeightsFile
 from relax_mlir.runtime.executable import Executable
 from relax_mlir.target import Target

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from relax_mlir.export.compiled_code import CompiledCode
 from relax_mlir.export.linkers import Linker, binary_tool, run_tool
-from relax_mlir.lowering.abi.signature import (
+from relax_mlir.lowering.base.signature import (
     CONSTANTS_ADDRESS,
     ENTRY_PREFIX,
     MEMORY_ADDRESS,

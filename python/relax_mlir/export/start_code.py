@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from relax_mlir.export.cpu_words import needed_words
-from relax_mlir.lowering.abi.signature import (
+from relax_mlir.lowering.base import support
+from relax_mlir.lowering.base.module_parts import FunctionCpu, Part, feature_text
+from relax_mlir.lowering.base.signature import (
     CONSTANTS_ADDRESS,
     ENTRY_PREFIX,
     MEMORY_ADDRESS,
@@ -14,10 +16,7 @@ from relax_mlir.lowering.abi.signature import (
     THREADS_ADDRESS,
 )
 from relax_mlir.lowering.llvm import cross_compile
-from relax_mlir.lowering.llvm.function_cpu import FunctionCpu, feature_text
-from relax_mlir.lowering.llvm.llvm_ir import llvm_ir
-from relax_mlir.lowering.parts.module_parts import Part
-from relax_mlir.lowering.runtime_lib import pool, thread_pool
+from relax_mlir.lowering.llvm.cross_compile import llvm_ir
 from relax_mlir.lowering.runtime_lib.library import (
     CPU_WORDS,
     PROFILE_FUNCTION,
@@ -38,7 +37,7 @@ from relax_mlir.target import Target, host_flags
 PLAIN = {"x86_64": "x86-64", "aarch64": "cortex-a72"}
 """For each architecture, a baseline CPU: all CPUs of the architecture have its features."""
 
-_LINKED = (CPU_WORDS, pool.STATE, thread_pool.STATE, WEIGHTS, "pthread_atfork", "__register_atfork")
+_LINKED = (CPU_WORDS, support.POOL_STATE, support.TEAM_STATE, WEIGHTS, "pthread_atfork", "__register_atfork")
 """The symbols that the start code of a library needs at link time, in addition to those of its levels."""
 
 _TABLES = (CONSTANTS_ADDRESS, MEMORY_ADDRESS, THREADS_ADDRESS)
@@ -109,9 +108,9 @@ def start_objects(
     start = replace(
         part_of(start_text(functions, targets, places, weights, is_profiled), exported), external=linked
     )
-    team = part_of(thread_pool.team_text(machine), (thread_pool.STATE,))
+    team = part_of(support.team_text(machine), (support.TEAM_STATE,))
     return [
-        _object(part_of(pool.pool_text(), (pool.STATE,)), machine, pool.OPT_LEVEL),
+        _object(part_of(support.pool_text(), (support.POOL_STATE,)), machine, support.OPT_LEVEL),
         _object(team, machine),
         _object(start, machine),
     ]

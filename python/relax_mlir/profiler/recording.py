@@ -15,7 +15,7 @@ import tvm_ffi
 
 from relax_mlir.error import ArgumentError
 from relax_mlir.fork_safety import Order, process_lock
-from relax_mlir.lowering.instrument.instrument_calls import FIXED, HEADER
+from relax_mlir.lowering.entry.instrument_calls import FIXED, HEADER
 from relax_mlir.lowering.runtime_lib.library import PROFILE_FUNCTION
 from relax_mlir.profiler.profile import Event, Profile
 from relax_mlir.runtime.profile_sites import Site

@@ -14,7 +14,7 @@ import ml_dtypes
 import numpy as np
 
 from relax_mlir.dialects.constants import to_numpy
-from relax_mlir.lowering.constants.constant_table import Layout, TableEntry, in_layout
+from relax_mlir.lowering.base.constant_table import Layout, TableEntry, in_layout
 from relax_mlir.mlir import ir
 from relax_mlir.runtime.engine import Interface
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 MAKERS = (
     "relax_mlir.capi",
     "relax_mlir.mlir_text",
-    "relax_mlir.lowering.abi.checks",
-    "relax_mlir.lowering.abi.internalize",
-    "relax_mlir.lowering.abi.lower_checks",
+    "relax_mlir.lowering.base.errors",
+    "relax_mlir.lowering.base.module_parts",
+    "relax_mlir.lowering.checks.lower_checks",
     "relax_mlir.lowering.llvm.to_llvm",
     "relax_mlir.runtime.compile_parts",
     "relax_mlir.runtime.elf_object",
@@ -29,9 +29,10 @@ often from the thread that lowers the first module.
 """
 
 PART_PACKAGES = (
-    "relax_mlir.lowering.abi",
+    "relax_mlir.lowering.base",
+    "relax_mlir.lowering.checks",
+    "relax_mlir.lowering.entry",
     "relax_mlir.lowering.llvm",
-    "relax_mlir.lowering.parts",
     "relax_mlir.lowering.runtime_lib",
     "relax_mlir.runtime",
     "relax_mlir.transform",
@@ -45,7 +46,6 @@ PART_MAKERS = (
     "relax_mlir.dialects.dtypes",
     "relax_mlir.error",
     "relax_mlir.ir_queries",
-    "relax_mlir.lowering.expand.bfloat16_bits",
     "relax_mlir.mlir_text",
     "relax_mlir.spare_context",
 )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relax_mlir.error import CompileError
-from relax_mlir.lowering.constants.constant_table import TableEntry
+from relax_mlir.lowering.base.constant_table import TableEntry
 from relax_mlir.mlir import ir
 from relax_mlir.runtime import cache_store
 from relax_mlir.runtime.cache_entry import CacheEntry

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from relax_mlir.lowering.base.module_parts import split_module
 from relax_mlir.lowering.llvm.to_llvm import to_llvm_dialect
-from relax_mlir.lowering.parts.split_module import split_module
 from relax_mlir.mlir import ir
 from relax_mlir.runtime.compile_parts import PartCompiler, require_symbols
 from relax_mlir.runtime.elf_object import SUPPORTED, ObjectFileError

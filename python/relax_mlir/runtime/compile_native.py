@@ -6,12 +6,12 @@ import warnings
 from time import perf_counter
 
 from relax_mlir.ir_module import IRModule
-from relax_mlir.lowering.constants.constant_table import TableEntry, constant_table, table_entries
-from relax_mlir.lowering.expand.expand_floats import mentions_low_precision
+from relax_mlir.lowering.base.constant_table import TableEntry, constant_table, table_entries
+from relax_mlir.lowering.base.module_parts import FunctionCpu
+from relax_mlir.lowering.base.support import early_support
+from relax_mlir.lowering.expand.expand_ops import mentions_low_precision
+from relax_mlir.lowering.kernels.cut_kernels import EarlyKernels
 from relax_mlir.lowering.kernels.gemm.lower_contractions import LowerContractions
-from relax_mlir.lowering.llvm.function_cpu import FunctionCpu
-from relax_mlir.lowering.parts.early_kernels import EarlyKernels
-from relax_mlir.lowering.parts.early_support import early_support
 from relax_mlir.lowering.pipeline import phases
 from relax_mlir.runtime import compile_steps, prepare
 from relax_mlir.runtime.build_options import LEGALIZING, MACHINE_CODE, CompileReport, Options

@@ -15,8 +15,7 @@ from typing import TypeVar
 
 from relax_mlir.error import ArgumentError, CompileError
 from relax_mlir.fork_safety import Order, RenewedLock, after_fork_in_child, before_fork, process_lock
-from relax_mlir.lowering.llvm.function_cpu import FunctionCpu
-from relax_mlir.lowering.parts.module_parts import Part
+from relax_mlir.lowering.base.module_parts import FunctionCpu, Part
 from relax_mlir.memory_left import PART, PER_BYTE, require, threads_for
 from relax_mlir.mlir import ir, llvm
 from relax_mlir.mlir_text import symbol_name

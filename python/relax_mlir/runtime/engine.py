@@ -16,7 +16,7 @@ import tvm_ffi
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import LATENCY_CRITICAL, PACKED, SIGNATURE, TAKES_HANDLES
 from relax_mlir.dialects.bounds import read_bounds
-from relax_mlir.lowering.abi.signature import (
+from relax_mlir.lowering.base.signature import (
     CONSTANTS_ADDRESS,
     ENTRY_PREFIX,
     INPUTS,

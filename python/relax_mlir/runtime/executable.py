@@ -14,7 +14,7 @@ from relax_mlir.error import (
     UnknownNameError,
     expect,
 )
-from relax_mlir.lowering.abi.signature import PROFILE_ADDRESS
+from relax_mlir.lowering.base.signature import PROFILE_ADDRESS
 from relax_mlir.lowering.runtime_lib.fast_call_state import HANDLE_BIT, SHORT_BIT
 from relax_mlir.mlir import ir
 from relax_mlir.runtime.engine import Engine, Interface

@@ -11,7 +11,7 @@ import numpy as np
 import tvm_ffi
 
 from relax_mlir.arrays import DLPACK_CODES
-from relax_mlir.lowering.abi.unpack import BOOL, DLTENSOR, FLOAT, INT, NONE, SHAPE, TENSOR
+from relax_mlir.lowering.base.unpack import BOOL, DLTENSOR, FLOAT, INT, NONE, SHAPE, TENSOR
 from relax_mlir.lowering.runtime_lib.fast_call_state import (
     ENTRY,
     FFI,

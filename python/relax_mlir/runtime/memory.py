@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from relax_mlir.error import ArgumentError
 from relax_mlir.fork_safety import Order, after_fork_in_child, process_lock
-from relax_mlir.lowering.runtime_lib.pool import CLASSES, FIELDS, OPT_LEVEL, STATE, pool_text
+from relax_mlir.lowering.base.support import CLASSES, FIELDS, OPT_LEVEL, POOL_STATE, pool_text
 from relax_mlir.runtime.process_code import state_address
 
 DEFAULT_LIMIT = 1 << 30
@@ -110,7 +110,7 @@ def _state() -> _State:
 
 def _compile() -> _State:
     limit = _initial_limit()
-    state = _State.from_address(state_address(pool_text(), STATE, OPT_LEVEL))
+    state = _State.from_address(state_address(pool_text(), POOL_STATE, OPT_LEVEL))
     state.limit = limit
     state.advice = getattr(mmap, "MADV_HUGEPAGE", 0)
     return state

@@ -9,7 +9,7 @@ import tvm_ffi
 
 from relax_mlir.arrays import holds_array, needs_help, numpy_results, to_ffi
 from relax_mlir.error import ArgumentError
-from relax_mlir.lowering.abi.signature import Place
+from relax_mlir.lowering.base.signature import Place
 from relax_mlir.runtime.live_errors import live_error
 from relax_mlir.runtime.torch_tensors import REFUSALS, may_convert, plain_torch_tensors
 

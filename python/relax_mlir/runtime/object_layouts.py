@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import tvm_ffi
 
-from relax_mlir.lowering.abi.unpack import OBJECT_BYTES
+from relax_mlir.lowering.base.unpack import OBJECT_BYTES
 
 FIRST_PYTHON, LAST_PYTHON = (3, 10), (3, 13)
 PLAIN_TYPES = "?bBhHiIlLqQefd"

@@ -10,9 +10,8 @@ from typing import TypeAlias
 from relax_mlir.capi import PassPipeline, parse_module
 from relax_mlir.error import CompileError
 from relax_mlir.fork_safety import Order, process_lock
-from relax_mlir.lowering.llvm.function_cpu import FunctionCpu
+from relax_mlir.lowering.base.module_parts import FunctionCpu, Part
 from relax_mlir.lowering.llvm.to_llvm import kernels_to_flat, support_to_flat, to_llvm_dialect
-from relax_mlir.lowering.parts.module_parts import Part
 from relax_mlir.mlir import ir, llvm
 from relax_mlir.mlir_text import symbol_name
 from relax_mlir.spare_context import spare_context

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from relax_mlir.lowering.abi.internalize import Internalize
-from relax_mlir.lowering.abi.lower_checks import LowerChecks
-from relax_mlir.lowering.llvm.function_cpu import FunctionCpu
-from relax_mlir.lowering.parts.module_parts import Part
+from relax_mlir.lowering.base.module_parts import FunctionCpu, Internalize, Part
+from relax_mlir.lowering.checks.lower_checks import LowerChecks
 from relax_mlir.mlir import ir
 from relax_mlir.runtime import cache_store
 from relax_mlir.runtime.compile_module import compile_module

@@ -18,13 +18,7 @@ import tvm_ffi
 
 from relax_mlir.error import ParseError, UnsupportedError
 from relax_mlir.fork_safety import Order, after_fork_in_child, process_lock
-from relax_mlir.lowering.runtime_lib.thread_pool import (
-    STATE,
-    offset,
-    registry_name,
-    supports,
-    team_text,
-)
+from relax_mlir.lowering.base.support import TEAM_STATE, offset, registry_name, supports, team_text
 from relax_mlir.runtime.process_code import state_address
 
 DEFAULT_BLOCKTIME = 5.0
@@ -91,7 +85,7 @@ def _compile() -> int:
     registered = tvm_ffi.get_global_func(name, allow_missing=True)
     if registered is not None:  # registered by an exported library
         return int(registered().value)
-    address = state_address(team_text(platform.machine()), STATE)
+    address = state_address(team_text(platform.machine()), TEAM_STATE)
     ctypes.c_int64.from_address(address + offset("blocktime")).value = round(blocktime * 1e6)
     tvm_ffi.register_global_func(name, lambda: ctypes.c_void_p(address))
     return address

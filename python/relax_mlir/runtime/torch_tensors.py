@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from relax_mlir.arrays import needs_help
 from relax_mlir.error import ArgumentError, DeviceError
-from relax_mlir.lowering.abi.signature import Place
+from relax_mlir.lowering.base.signature import Place
 from relax_mlir.runtime import fast_call
 
 if TYPE_CHECKING:

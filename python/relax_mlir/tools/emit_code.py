@@ -16,7 +16,7 @@ from relax_mlir.error import expect
 from relax_mlir.ir_module import IRModule
 from relax_mlir.lowering.legality import violations
 from relax_mlir.lowering.llvm import cross_compile
-from relax_mlir.lowering.llvm.llvm_ir import llvm_ir as translated
+from relax_mlir.lowering.llvm.cross_compile import llvm_ir as translated
 from relax_mlir.lowering.pipeline import pipeline
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target

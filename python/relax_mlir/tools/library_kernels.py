@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from relax_mlir.dialects.attributes import AS_GENERATED, KERNEL
 from relax_mlir.ir_queries import ops_of
-from relax_mlir.lowering.parts.shared_code import is_support, shared_group
+from relax_mlir.lowering.base.module_parts import is_support, shared_group
 from relax_mlir.mlir import ir
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from relax_mlir.dialects.attributes import SIGNATURE
 from relax_mlir.error import ArgumentError, ParseError
-from relax_mlir.lowering.abi.signature import MEMORY_PLAN
+from relax_mlir.lowering.base.signature import MEMORY_PLAN
 from relax_mlir.mlir import ir
 from relax_mlir.runtime.memory_plan import MemoryPlan
 

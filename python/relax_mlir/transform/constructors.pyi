@@ -1,31 +1,27 @@
 # Written by `python -m relax_mlir.transform.generate_constructors`.
 
-from relax_mlir.lowering.abi.emit_ffi_wrappers import EmitFFIWrappers as EmitFFIWrappers
-from relax_mlir.lowering.abi.emit_lifecycle import EmitLifecycle as EmitLifecycle
-from relax_mlir.lowering.abi.internalize import Internalize as Internalize
-from relax_mlir.lowering.abi.lower_checks import LowerChecks as LowerChecks
-from relax_mlir.lowering.abi.lower_copies import LowerCopies as LowerCopies
-from relax_mlir.lowering.abi.lower_objects import LowerObjects as LowerObjects
-from relax_mlir.lowering.abi.lower_packed_calls import LowerPackedCalls as LowerPackedCalls
-from relax_mlir.lowering.abi.mangle_names import MangleNames as MangleNames
-from relax_mlir.lowering.bufferize.call_exposed_prim_funcs import CallExposedPrimFuncs as CallExposedPrimFuncs
-from relax_mlir.lowering.bufferize.drop_destination_results import (
-    DropDestinationResults as DropDestinationResults,
-)
-from relax_mlir.lowering.bufferize.materialize_results import MaterializeResults as MaterializeResults
-from relax_mlir.lowering.bufferize.place_results import PlaceResults as PlaceResults
-from relax_mlir.lowering.bufferize.protect_carried import ProtectCarried as ProtectCarried
-from relax_mlir.lowering.bufferize.protect_inputs import ProtectInputs as ProtectInputs
-from relax_mlir.lowering.bufferize.separate_empties import SeparateEmpties as SeparateEmpties
-from relax_mlir.lowering.constants.lower_constants import LowerConstants as LowerConstants
-from relax_mlir.lowering.constants.pack_constants import PackConstants as PackConstants
-from relax_mlir.lowering.expand.bfloat16_bits import BFloat16Bits as BFloat16Bits
-from relax_mlir.lowering.expand.expand_bools import ExpandBools as ExpandBools
-from relax_mlir.lowering.expand.expand_floats import ExpandFloats as ExpandFloats
-from relax_mlir.lowering.expand.expand_fma import ExpandFma as ExpandFma
-from relax_mlir.lowering.expand.expand_math import ExpandMath as ExpandMath
-from relax_mlir.lowering.expand.expand_rounding import ExpandRounding as ExpandRounding
-from relax_mlir.lowering.instrument.instrument_calls import InstrumentCalls as InstrumentCalls
+from relax_mlir.lowering.analysis.check_bounds import CheckBounds as CheckBounds
+from relax_mlir.lowering.base.module_parts import Internalize as Internalize
+from relax_mlir.lowering.bufferize.bufferize import CallExposedPrimFuncs as CallExposedPrimFuncs
+from relax_mlir.lowering.bufferize.bufferize import DropDestinationResults as DropDestinationResults
+from relax_mlir.lowering.bufferize.bufferize import MaterializeResults as MaterializeResults
+from relax_mlir.lowering.bufferize.bufferize import PlaceResults as PlaceResults
+from relax_mlir.lowering.bufferize.bufferize import ProtectCarried as ProtectCarried
+from relax_mlir.lowering.bufferize.bufferize import ProtectInputs as ProtectInputs
+from relax_mlir.lowering.bufferize.bufferize import SeparateEmpties as SeparateEmpties
+from relax_mlir.lowering.checks.lower_checks import LowerChecks as LowerChecks
+from relax_mlir.lowering.entry.emit_ffi_wrappers import EmitFFIWrappers as EmitFFIWrappers
+from relax_mlir.lowering.entry.emit_lifecycle import EmitLifecycle as EmitLifecycle
+from relax_mlir.lowering.entry.emit_lifecycle import LowerConstants as LowerConstants
+from relax_mlir.lowering.entry.instrument_calls import InstrumentCalls as InstrumentCalls
+from relax_mlir.lowering.entry.lower_objects import LowerObjects as LowerObjects
+from relax_mlir.lowering.entry.lower_packed_calls import LowerPackedCalls as LowerPackedCalls
+from relax_mlir.lowering.expand.expand_ops import ExpandBools as ExpandBools
+from relax_mlir.lowering.expand.expand_ops import ExpandFloats as ExpandFloats
+from relax_mlir.lowering.expand.expand_ops import ExpandFma as ExpandFma
+from relax_mlir.lowering.expand.expand_ops import ExpandMath as ExpandMath
+from relax_mlir.lowering.expand.expand_ops import ExpandRounding as ExpandRounding
+from relax_mlir.lowering.kernels.cut_kernels import CutKernels as CutKernels
 from relax_mlir.lowering.kernels.gemm.lower_contractions import LowerContractions as LowerContractions
 from relax_mlir.lowering.kernels.nest.linalg_to_loops import LinalgToLoops as LinalgToLoops
 from relax_mlir.lowering.kernels.select_kernels import SelectKernels as SelectKernels
@@ -34,22 +30,24 @@ from relax_mlir.lowering.legalize.check_prim_funcs import CheckPrimFuncs as Chec
 from relax_mlir.lowering.legalize.expose_prim_funcs import ExposePrimFuncs as ExposePrimFuncs
 from relax_mlir.lowering.legalize.legalize_ops import LegalizeOps as LegalizeOps
 from relax_mlir.lowering.legalize.outline_branches import OutlineBranches as OutlineBranches
+from relax_mlir.lowering.llvm.to_llvm import BFloat16Bits as BFloat16Bits
+from relax_mlir.lowering.llvm.to_llvm import LowerCopies as LowerCopies
+from relax_mlir.lowering.llvm.to_llvm import MangleNames as MangleNames
+from relax_mlir.lowering.llvm.to_llvm import MarkStraightLoops as MarkStraightLoops
 from relax_mlir.lowering.loops.join_fused_indices import JoinFusedIndices as JoinFusedIndices
+from relax_mlir.lowering.loops.parallelize_loops import OutlineParallelLoops as OutlineParallelLoops
 from relax_mlir.lowering.loops.parallelize_loops import ParallelizeLoops as ParallelizeLoops
 from relax_mlir.lowering.loops.skip_empty_loops import SkipEmptyLoops as SkipEmptyLoops
+from relax_mlir.lowering.loops.skip_empty_loops import SkipEmptyResults as SkipEmptyResults
 from relax_mlir.lowering.loops.specialize_full_tiles import SpecializeFullTiles as SpecializeFullTiles
-from relax_mlir.lowering.loops.stack_buffers import StackBuffers as StackBuffers
 from relax_mlir.lowering.loops.unroll_loops import UnrollLoops as UnrollLoops
 from relax_mlir.lowering.loops.vectorize_loops import VectorizeLoops as VectorizeLoops
+from relax_mlir.lowering.memory.pack_constants import PackConstants as PackConstants
 from relax_mlir.lowering.memory.plan_memory import PlanMemory as PlanMemory
 from relax_mlir.lowering.memory.pool_buffers import PoolBuffers as PoolBuffers
-from relax_mlir.lowering.memory.skip_empty_results import SkipEmptyResults as SkipEmptyResults
-from relax_mlir.lowering.named_pipelines import NamedPipeline
-from relax_mlir.lowering.parts.cut_kernels import CutKernels as CutKernels
-from relax_mlir.lowering.parts.mark_straight_loops import MarkStraightLoops as MarkStraightLoops
-from relax_mlir.lowering.shapes.check_bounds import CheckBounds as CheckBounds
+from relax_mlir.lowering.memory.pool_buffers import StackBuffers as StackBuffers
+from relax_mlir.lowering.pipeline import NamedPipeline
 from relax_mlir.lowering.shapes.lower_symbolic_shapes import LowerSymbolicShapes as LowerSymbolicShapes
-from relax_mlir.lowering.threads.outline_parallel_loops import OutlineParallelLoops as OutlineParallelLoops
 from relax_mlir.passes.bind_params import BindParams as BindParams
 from relax_mlir.passes.bind_symbolic_vars import BindSymbolicVars as BindSymbolicVars
 from relax_mlir.passes.canonicalize_bindings import CanonicalizeBindings as CanonicalizeBindings

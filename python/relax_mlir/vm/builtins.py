@@ -13,12 +13,7 @@ import importlib.util
 import tvm_ffi
 
 from relax_mlir.error import UnknownNameError, expect
-from relax_mlir.lowering.runtime_lib.vm_builtins.module import (
-    BUILTINS,
-    ENTRIES,
-    MEMORY_ADDRESS,
-    builtins_text,
-)
+from relax_mlir.lowering.runtime_lib.vm_builtins import BUILTINS, ENTRIES, MEMORY_ADDRESS, builtins_text
 from relax_mlir.runtime import memory
 from relax_mlir.runtime.process_code import load_code, pointer_from
 

@@ -15,7 +15,7 @@ from relax_mlir.error import (
     UnknownNameError,
     expect,
 )
-from relax_mlir.lowering.abi.signature import Place, before_results
+from relax_mlir.lowering.base.signature import Place, before_results
 from relax_mlir.lowering.runtime_lib.fast_call_state import MACHINE_BIT
 from relax_mlir.runtime.live_errors import keep_errors
 from relax_mlir.runtime.native_function import NativeFunction

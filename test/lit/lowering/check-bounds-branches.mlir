@@ -1,6 +1,6 @@
 // RUN: relax-opt --check-bounds="mode=all" %s | filecheck %s
 
-// branch_facts.py
+// index_ranges.py
 
 // What the comparisons around an access say of its index is not checked: padding.
 

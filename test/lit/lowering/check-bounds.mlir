@@ -1,7 +1,7 @@
 // RUN: relax-opt %s --check-bounds | filecheck %s
 // RUN: relax-opt %s --check-bounds="mode=all" | filecheck %s --check-prefix=ALL
 // RUN: relax-opt %s --check-bounds="mode=none" | filecheck %s --check-prefix=NONE
-// check_bounds.py, requirements.py and index_ranges.py: what is proved needs no check.
+// check_bounds.py, index_ranges.py: what is proved needs no check.
 
 // CHECK: relax.check = {kind = "BoundsError", message = "gather: 'A': index {0} is out of range for dimension 0 of size {1}, at
 // CHECK: relax.check = {kind = "BoundsError", message = "gather: 'I': index {0} is out of range for dimension 0 of size {1}, at

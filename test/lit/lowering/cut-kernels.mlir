@@ -1,6 +1,6 @@
 // RUN: relax-opt %s --cut-kernels | filecheck %s
 // RUN: relax-opt %s --cut-kernels | filecheck %s --check-prefix=PARTS
-// cut_kernels.py: what leaves by the groups of shared_code.py, as parts of module_parts.py.
+// cut_kernels.py: what leaves by the groups of module_parts.py, as its parts.
 
 // What is called from outside is declared, the rest of a group is gone; what may fail, or takes memory, stays with what
 // needs it.

@@ -1,5 +1,5 @@
 // RUN: not relax-opt --drop-destination-results %s 2>&1 | filecheck %s
-// drop_destination_results.py: nobody would free such a buffer.
+// bufferize.py: nobody would free such a buffer.
 
 // CHECK: error: {{.*}}:6:1: function 'own': result 1 is a buffer of its own; results must be written into the destinations that the caller gives
 

@@ -1,5 +1,5 @@
 // RUN: relax-opt --drop-destination-results --split-input-file %s | filecheck %s
-// drop_destination_results.py: results that are arguments go; the call's users take the argument.
+// bufferize.py: results that are arguments go; the call's users take the argument.
 
 // CHECK-LABEL: func.func private @fill
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]: memref<4xf32>, %[[N:[a-z0-9_]+]]: index) -> index

@@ -1,5 +1,5 @@
 // RUN: relax-opt --instrument-calls %s | filecheck %s
-// instrument_calls.py, and work_formulas.py: operations and bytes as formulas.
+// instrument_calls.py: operations and bytes as formulas.
 
 // CHECK: module attributes {relax.profile_sites = [{kind = "function", {{.*}}name = "main", sizes = []},
 // CHECK-SAME: bytes = "4*a0_0*a0_1 + 4*a1_0*a1_1 + 4*a2_0*a2_1", flops = "2*a0_0*a0_1*a1_1"

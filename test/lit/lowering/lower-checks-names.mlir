@@ -1,5 +1,5 @@
 // RUN: relax-opt --lower-checks %s | filecheck %s
-// value_formatters.py: floats and bools of the user's program are shown as such; a percent sign in a message is one.
+// errors.py: floats and bools of the user's program are shown as such; a percent sign in a message is one.
 
 func.func private @relax.check.0(i1, index, index, index) attributes {
     relax.check = {kind = "ValueError", message = "100% of {2} is {0:float}, not {1:bool}"}}

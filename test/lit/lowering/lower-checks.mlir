@@ -1,7 +1,7 @@
 // RUN: relax-opt --lower-checks --split-input-file %s | filecheck %s
 
 // A check becomes a branch to an exit that raises the error, runs what was deferred and returns -1.
-// `raising.py` has the functions that raise.
+// `support.py` has the functions that raise.
 func.func private @relax.check.0(i1, index) attributes {relax.check = {kind = "ShapeError", message = "n is {0}"}}
 func.func private @release(index)
 
@@ -90,7 +90,7 @@ func.func @fine(%n: index) {
 
 // -----
 
-// lower_checks.py, checks.py: a status travels through every caller, also through those that have no check themselves.
+// lower_checks.py, errors.py: a status travels through every caller, also through those that have no check themselves.
 func.func private @relax.check.0(i1) attributes {relax.check = {kind = "ValueError", message = "no"}}
 func.func private @relax.propagate(i32)
 func.func private @foreign() -> i32

@@ -1,6 +1,6 @@
 // Symbols become index values; parameters are checked in f.shapes; results are destinations.
 // RUN: relax-opt %s --lower-symbolic-shapes | filecheck %s
-// lower_symbolic_shapes.py, and headers.py: what functions take and return.
+// lower_symbolic_shapes.py, and functions.py: what functions take and return.
 
 // CHECK: @relax.check.0(i1, index, index, index) attributes {relax.check = {kind = "ShapeError", message = "main: parameter 'y' dimension 0 is {0}, but n = {1}, taken from parameter 'x' dimension 0 (expected y: Tensor((n,), \22float32\22), got ({2},))"}}
 // CHECK-LABEL: func.func @main(

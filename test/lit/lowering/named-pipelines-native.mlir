@@ -1,4 +1,4 @@
-// named_pipelines.py, pipeline.py, to_llvm.py: kernels for a target, and the functions that the runtime looks up.
+// pipeline.py, to_llvm.py: kernels for a target, and the functions that the runtime looks up.
 // RUN: relax-opt %s --relax-to-kernels="target='cpu -mcpu=haswell'" | filecheck %s --check-prefixes=KERNELS,AVX2
 // RUN: relax-opt %s --relax-to-kernels="target='cpu -mcpu=neoverse-n1'" | filecheck %s --check-prefixes=KERNELS,NEON
 // RUN: relax-opt %s --relax-to-flat="target='cpu -mcpu=haswell'" | filecheck %s --check-prefix=FLAT

@@ -1,4 +1,4 @@
-// named_pipelines.py, pipeline.py: every named pipeline leaves the module at its level.
+// pipeline.py: every named pipeline leaves the module at its level.
 // RUN: relax-opt %s --relax-to-relax | filecheck %s --check-prefix=OPTIMIZE
 // RUN: relax-opt %s --relax-to-calls | filecheck %s --check-prefix=CALLS
 // RUN: relax-opt %s --relax-to-tensors | filecheck %s --check-prefix=TENSORS

@@ -1,5 +1,5 @@
 // RUN: relax-opt --plan-memory %s | filecheck %s
-// in_place.py: which functions may write a result into the memory of an argument.
+// plan_memory.py: which functions may write a result into the memory of an argument.
 
 #rows = affine_map<(d0, d1) -> (d0, d1)>
 #turned = affine_map<(d0, d1) -> (d1, d0)>

@@ -1,6 +1,6 @@
 // RUN: relax-opt --pool-buffers --split-input-file %s | filecheck %s
 // RUN: relax-opt --pool-buffers --split-input-file %s | filecheck %s --check-prefix=NONE
-// pool_buffers.py, job_errors.py, liveness.py, frame.py.
+// pool_buffers.py, errors.py, buffers.py, runtime_declarations.py.
 
 func.func private @use(memref<?xf32>)
 

@@ -1,5 +1,5 @@
 // RUN: not relax-opt --fuse-ops %s 2>&1 | filecheck %s
-// checks.py: a prim func that is given more than it takes.
+// fuse_ops.py: a prim func that is given more than it takes.
 
 // CHECK: fuse-ops-bad-call.mlir:{{[0-9]+}}:8: call_tir of 'first': 3 arguments (outputs and tir_vars included), the prim func takes 2
 func.func private @first(%a: tensor<4xf32>, %out: tensor<4xf32>) -> tensor<4xf32> attributes {relax.pattern = "elementwise", relax.prim_func} {

@@ -1,5 +1,5 @@
 // RUN: not relax-opt --fuse-ops %s 2>&1 | filecheck %s
-// checks.py: what says how a prim func may be fused is a string.
+// fuse_ops.py: what says how a prim func may be fused is a string.
 
 !n = tensor<?xf32, #relax.shape<["n"]>>
 !nn = tensor<?x?xf32, #relax.shape<["n", "n"]>>

@@ -9,9 +9,9 @@ import pytest
 import relax_mlir as rx
 from relax_mlir import op as R
 from relax_mlir.dialects.attributes import SEPARATE, SHARED_GROUP
-from relax_mlir.lowering.parts.cut_kernels import cut_kernels
+from relax_mlir.lowering.kernels.cut_kernels import cut_kernels
+from relax_mlir.lowering.loops.parallelize_loops import RUN
 from relax_mlir.lowering.pipeline import phases
-from relax_mlir.lowering.threads.outline_parallel_loops import RUN
 from relax_mlir.mlir import ir
 from relax_mlir.mlir_text import functions, is_declaration
 from relax_mlir.target import Target

@@ -12,7 +12,7 @@ import sweep
 from gemm_check import DTYPES, LAYOUTS, check, module_of, operand
 from gemm_emulated import emulated
 from jit import Compiled
-from relax_mlir.lowering.constants.constant_table import Layout, in_layout
+from relax_mlir.lowering.base.constant_table import Layout, in_layout
 from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel, emit_gemm
 from relax_mlir.lowering.kernels.gemm.gemm_prepacked import emit_gemm_panels
 from relax_mlir.lowering.kernels.gemm.gemv import MAX_ROWS

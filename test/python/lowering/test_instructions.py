@@ -11,9 +11,7 @@ import sweep
 from jit import lower
 from machine_text import Assembly, Code, destinations
 from math_check import MAX_ULP, MAX_ULP_DOUBLE, loop
-from relax_mlir.lowering.expand.expand_fma import ExpandFma
-from relax_mlir.lowering.expand.expand_math import ExpandMath
-from relax_mlir.lowering.expand.expand_rounding import ExpandRounding
+from relax_mlir.lowering.expand.expand_ops import ExpandFma, ExpandMath, ExpandRounding
 from relax_mlir.lowering.kernels.attention.attention import emit_weighted_sum
 from relax_mlir.lowering.kernels.attention.attention_pack import Sizes
 from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel, emit_gemm
@@ -23,8 +21,7 @@ from relax_mlir.lowering.kernels.gemm.gemm_micro import emit_finish, emit_tile
 from relax_mlir.lowering.kernels.gemm.gemm_small_n import emit_narrow
 from relax_mlir.lowering.kernels.gemm.gemm_tiling import tiling
 from relax_mlir.lowering.kernels.gemm.gemv import emit_by_dots
-from relax_mlir.lowering.llvm.cross_compile import assembly, object_file
-from relax_mlir.lowering.llvm.llvm_ir import llvm_ir
+from relax_mlir.lowering.llvm.cross_compile import assembly, llvm_ir, object_file
 from relax_mlir.mlir import func, ir
 from relax_mlir.target import Target
 from relax_mlir.transform import PassContext

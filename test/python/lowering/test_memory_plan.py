@@ -13,7 +13,7 @@ from itertools import combinations
 import pytest
 import sweep
 from memory_machine import Machine, main_block, plan, run
-from relax_mlir.lowering.abi.signature import MEMORY_PLAN
+from relax_mlir.lowering.base.signature import MEMORY_PLAN
 from relax_mlir.mlir import ir
 from relax_mlir.runtime.memory_plan import MemoryPlan
 

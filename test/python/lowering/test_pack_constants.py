@@ -12,7 +12,7 @@ import relax_mlir as rx
 import sweep
 from relax_mlir import op as R
 from relax_mlir.arrays import to_numpy
-from relax_mlir.lowering.constants.constant_table import (
+from relax_mlir.lowering.base.constant_table import (
     HUGE_PAGE,
     Layout,
     column_panels,

@@ -8,8 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 import sweep
-from relax_mlir.lowering.expand.expand_floats import ExpandFloats
-from relax_mlir.lowering.expand.expand_math import ExpandMath
+from relax_mlir.lowering.expand.expand_ops import ExpandFloats, ExpandMath
 from relax_mlir.lowering.kernels.select_kernels import SelectKernels
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target

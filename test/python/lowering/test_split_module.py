@@ -20,17 +20,20 @@ from relax_mlir.dialects.attributes import (
     SUPPORT,
 )
 from relax_mlir.error import CompileError
-from relax_mlir.lowering.abi.internalize import attribute_name
+from relax_mlir.lowering.base.module_parts import (
+    SUPPORT_GROUP,
+    Part,
+    attribute_name,
+    shared_group,
+    split_module,
+)
 from relax_mlir.lowering.kernels.attention.attention import emit_parts
 from relax_mlir.lowering.kernels.attention.attention_pack import Sizes
 from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel, emit_gemm, emit_gemm_row
 from relax_mlir.lowering.kernels.gemm.gemm_prepacked import emit_gemm_panels
+from relax_mlir.lowering.loops.parallelize_loops import OutlineParallelLoops
 from relax_mlir.lowering.memory.pool_buffers import PoolBuffers
-from relax_mlir.lowering.parts.module_parts import Part
-from relax_mlir.lowering.parts.shared_code import SUPPORT_GROUP, shared_group
-from relax_mlir.lowering.parts.split_module import split_module
 from relax_mlir.lowering.pipeline import phases
-from relax_mlir.lowering.threads.outline_parallel_loops import OutlineParallelLoops
 from relax_mlir.mlir import ir
 from relax_mlir.mlir_text import functions
 from relax_mlir.target import Target

@@ -16,7 +16,7 @@ FOLDERS = {
     "relax_mlir.lowering": ROOT / "lowering",
     "relax_mlir": ROOT / "python" / "relax_mlir",
 }
-PIPELINES = "relax_mlir.lowering.named_pipelines:"
+PIPELINES = "relax_mlir.lowering.pipeline:"
 
 
 def pass_names() -> list[str]:

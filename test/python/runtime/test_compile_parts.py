@@ -18,9 +18,10 @@ import relax_mlir as rx
 import sweep
 from relax_mlir import op as R
 from relax_mlir.error import ArgumentError, CompileError
-from relax_mlir.lowering.parts.early_support import early_support
-from relax_mlir.lowering.parts.split_module import split_module
-from relax_mlir.lowering.runtime_lib import fast_call_state, pool, thread_pool
+from relax_mlir.lowering.base import support
+from relax_mlir.lowering.base.module_parts import split_module
+from relax_mlir.lowering.base.support import early_support
+from relax_mlir.lowering.runtime_lib import fast_call_state
 from relax_mlir.mlir import ir
 from relax_mlir.runtime import cache_store, compile_module, compile_parts, elf_object, llvm_codegen
 from relax_mlir.runtime.compile_parts import SHARED_ENTRY
@@ -44,7 +45,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 SHARED_ENTRY_POINT = "__tvm_ffi_relax.entry"
 
-ONCE = (pool.STATE, thread_pool.STATE, fast_call_state.STATE)
+ONCE = (support.POOL_STATE, support.TEAM_STATE, fast_call_state.STATE)
 """Code that a process compiles once, for the first module that needs it."""
 
 
@@ -257,8 +258,8 @@ func.func @f(%i: index) -> index {
 @pytest.mark.slow
 def test_several_threads_compile_at_once() -> None:
     scales = [2.0, 3.0, 4.0, 5.0]
-    with ThreadPoolExecutor(4) as pool:
-        executables = list(pool.map(lambda scale: rx.build(product(scale), cache=False), scales))
+    with ThreadPoolExecutor(4) as executor:
+        executables = list(executor.map(lambda scale: rx.build(product(scale), cache=False), scales))
     for executable, scale in zip(executables, scales, strict=True):
         check(executable, scale)
 

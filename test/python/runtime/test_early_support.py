@@ -11,18 +11,18 @@ import pytest
 import relax_mlir as rx
 from relax_mlir import op as R
 from relax_mlir.error import ShapeError
-from relax_mlir.lowering.abi.lower_checks import LowerChecks
-from relax_mlir.lowering.llvm.to_llvm import kernels_to_flat
-from relax_mlir.lowering.parts.early_support import early_support
-from relax_mlir.lowering.parts.module_parts import Part
-from relax_mlir.lowering.runtime_lib.support import (
+from relax_mlir.lowering.base.module_parts import Part
+from relax_mlir.lowering.base.support import (
     CORE_MAY_FAIL,
     CORE_NAMES,
     ENTRY_CALLS,
     SEPARATE_SUPPORT,
     define_support,
+    early_support,
 )
-from relax_mlir.lowering.runtime_lib.vm_builtins.module import ENTRIES, MEMORY_ADDRESS, builtins_text
+from relax_mlir.lowering.checks.lower_checks import LowerChecks
+from relax_mlir.lowering.llvm.to_llvm import kernels_to_flat
+from relax_mlir.lowering.runtime_lib.vm_builtins import ENTRIES, MEMORY_ADDRESS, builtins_text
 from relax_mlir.mlir import ir
 from relax_mlir.mlir_text import functions, is_declaration, symbol_name
 from relax_mlir.runtime.compile_parts import PartCompiler

@@ -15,8 +15,8 @@ import tvm_ffi
 from relax_mlir import op as R
 from relax_mlir.error import RelaxError
 from relax_mlir.instrument import PassInstrument
-from relax_mlir.lowering.parts.entry_parts import ENTRY_GROUP
-from relax_mlir.lowering.parts.module_parts import Part
+from relax_mlir.lowering.base.module_parts import Part
+from relax_mlir.lowering.entry.emit_ffi_wrappers import ENTRY_GROUP
 from relax_mlir.runtime import compile_parts, elf_object
 from relax_mlir.runtime.compile_parts import PartCompiler
 from relax_mlir.runtime.elf_symbols import with_symbol_names

@@ -16,7 +16,7 @@ import relax_mlir as rx
 import sweep
 import warm_process
 from relax_mlir import capi, fork_safety, op
-from relax_mlir.lowering.parts.early_support import early_support
+from relax_mlir.lowering.base.support import early_support
 from relax_mlir.runtime import compile_parts, memory, switch_interval
 from relax_mlir.runtime.machine_code import shared_libraries
 from relax_mlir.spare_context import spare_context

@@ -10,7 +10,7 @@ import pytest
 import relax_mlir as rx
 import sweep
 from relax_mlir import op
-from relax_mlir.lowering.memory.in_place import InPlace
+from relax_mlir.lowering.memory.plan_memory import InPlace
 from relax_mlir.mlir import ir
 from relax_mlir.runtime import Executable, memory
 

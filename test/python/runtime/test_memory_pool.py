@@ -18,7 +18,7 @@ import relax_mlir as rx
 import tvm_ffi
 from relax_mlir import op
 from relax_mlir.error import ArgumentError, ShapeError
-from relax_mlir.lowering.runtime_lib.pool import (
+from relax_mlir.lowering.base.support import (
     ALIGNMENT,
     CLASSES,
     HUGE_BYTES,

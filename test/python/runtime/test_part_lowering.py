@@ -8,8 +8,8 @@ import gc
 import pytest
 from relax_mlir import capi
 from relax_mlir.error import CompileError
+from relax_mlir.lowering.base.module_parts import Part
 from relax_mlir.lowering.legality import LEVELS
-from relax_mlir.lowering.parts.module_parts import Part
 from relax_mlir.runtime.part_lowering import lowered_part
 from relax_mlir.spare_context import PART_DIALECTS, spare_context
 

@@ -77,7 +77,7 @@ def test_an_error_reaches_the_caller_of_build() -> None:
 TRACED = """
 import sys
 import relax_mlir.runtime
-from relax_mlir.lowering.runtime_lib.pool import STATE, pool_text
+from relax_mlir.lowering.base.support import POOL_STATE, pool_text
 from relax_mlir.runtime import process_codegen
 
 text, seen = pool_text(), set()
@@ -88,7 +88,7 @@ def note(frame, event, argument):
         seen.add(name)
 
 sys.setprofile(note)
-process_codegen.compile_code(process_codegen.part_of(text, (STATE,)), 2)
+process_codegen.compile_code(process_codegen.part_of(text, (POOL_STATE,)), 2)
 sys.setprofile(None)
 print(*sorted(seen))
 """
@@ -99,7 +99,7 @@ def test_the_key_depends_on_all_modules_that_make_the_code() -> None:
     assert not done.returncode, done.stderr
     found = set(done.stdout.split())
     plain = {
-        "relax_mlir.lowering.parts.module_parts",
+        "relax_mlir.lowering.base.module_parts",
         "relax_mlir.error",
         "relax_mlir.cached",
         "relax_mlir.fork_safety",

@@ -10,7 +10,7 @@ import pytest
 import relax_mlir as rx
 from relax_mlir import op
 from relax_mlir.lowering.runtime_lib.fast_call_state import SHORT_ELEMENTS
-from relax_mlir.lowering.shapes.latency_critical import MAX_CALLS, MAX_STATIC
+from relax_mlir.lowering.shapes.lower_symbolic_shapes import MAX_CALLS, MAX_STATIC
 from relax_mlir.runtime import fast_call
 
 Body = Callable[[rx.BlockBuilder, rx.Var, rx.Var], object]

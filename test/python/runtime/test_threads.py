@@ -13,7 +13,7 @@ import relax_mlir as rx
 import warm_process
 from relax_mlir import op
 from relax_mlir.error import ParseError
-from relax_mlir.lowering.runtime_lib import thread_pool
+from relax_mlir.lowering.base import support
 from relax_mlir.runtime import Executable, threads
 from relax_mlir.target import Target
 
@@ -241,7 +241,7 @@ print(seen)
     failed, said, errors = run(RUN + code, **({} if text is None else {"RELAX_MLIR_BLOCKTIME": text}))
     assert not failed, errors
     first, cpus, alone = map(int, said.split())
-    short = min(nanoseconds, thread_pool.SHORT_BLOCKTIME)
+    short = min(nanoseconds, support.SHORT_BLOCKTIME)
     assert first == (nanoseconds if cpus > 1 else short)
     assert alone == short
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from relax_mlir.lowering.expand.expand_math import ExpandMath
+from relax_mlir.lowering.expand.expand_ops import ExpandMath
 from relax_mlir.lowering.kernels.nest.linalg_to_loops import LinalgToLoops
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target

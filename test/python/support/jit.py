@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 from relax_mlir.capi import library_path
-from relax_mlir.lowering.expand.bfloat16_bits import BFloat16Bits
-from relax_mlir.lowering.expand.expand_floats import ExpandFloats
-from relax_mlir.lowering.threads.outline_parallel_loops import OutlineParallelLoops
+from relax_mlir.lowering.expand.expand_ops import ExpandFloats
+from relax_mlir.lowering.llvm.to_llvm import BFloat16Bits
+from relax_mlir.lowering.loops.parallelize_loops import OutlineParallelLoops
 from relax_mlir.mlir import ExecutionEngine, PassManager, ir
 from relax_mlir.transform import PassContext
 

@@ -12,9 +12,8 @@ from typing import Any
 import relax_mlir as rx
 from llvmlite import binding
 from machine_text import Assembly
-from relax_mlir.lowering.constants.constant_table import constant_table, table_entries
-from relax_mlir.lowering.llvm.cross_compile import compiled
-from relax_mlir.lowering.llvm.llvm_ir import llvm_ir
+from relax_mlir.lowering.base.constant_table import constant_table, table_entries
+from relax_mlir.lowering.llvm.cross_compile import compiled, llvm_ir
 from relax_mlir.lowering.pipeline import phases
 from relax_mlir.runtime.engine import Engine, Interface
 from relax_mlir.runtime.executable import Executable

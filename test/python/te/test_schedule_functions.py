@@ -11,8 +11,8 @@ from relax_mlir import te
 from relax_mlir.dialects.attributes import SCHEDULED_FROM, UNCHECKED
 from relax_mlir.error import ArgumentError, BoundsError, ScheduleError, ShapeError
 from relax_mlir.ir_queries import ops_of
+from relax_mlir.lowering.analysis.check_bounds import CheckBounds
 from relax_mlir.lowering.legalize.check_prim_funcs import CheckPrimFuncs
-from relax_mlir.lowering.shapes.check_bounds import CheckBounds
 from relax_mlir.mlir import ir
 from relax_mlir.runtime import to_numpy
 from relax_mlir.script import parse

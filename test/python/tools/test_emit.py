@@ -14,9 +14,9 @@ import relax_mlir as rx
 import sweep
 from relax_mlir import op as R
 from relax_mlir.error import ArgumentError, CompileError, UnknownNameError, UnsupportedError
+from relax_mlir.lowering.base.module_parts import feature_text
 from relax_mlir.lowering.llvm import cross_compile
-from relax_mlir.lowering.llvm.function_cpu import feature_text
-from relax_mlir.lowering.llvm.llvm_ir import llvm_ir, with_exact_floats
+from relax_mlir.lowering.llvm.cross_compile import llvm_ir, with_exact_floats
 from relax_mlir.lowering.pipeline import pipeline
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target

@@ -13,7 +13,7 @@ import pytest
 import torch
 import tvm_ffi
 from builtin_calls import ADD, BIG, DTYPES, LEAST, MOST, STATE, A, P, X, call, dtype, heap, shape
-from relax_mlir.lowering.runtime_lib.vm_builtins.module import BUILTINS
+from relax_mlir.lowering.runtime_lib.vm_builtins import BUILTINS
 from relax_mlir.runtime import to_numpy
 from relax_mlir.vm.builtins import builtin_functions, builtin_names
 

@@ -37,7 +37,7 @@ from relax_mlir.frontend.torch.torch_mlir_fallback import TorchMlirFallback
 from relax_mlir.frontend.torch.torch_types import Argument, ExportedProgram, FakeTensor, TreeSpec
 from relax_mlir.frontend.unsupported import UnsupportedOps
 from relax_mlir.ir_module import IRModule
-from relax_mlir.lowering.shapes.leaves import leaves
+from relax_mlir.lowering.shapes.body import leaves
 from relax_mlir.mlir import ir
 from relax_mlir.symbolic import Expr
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from relax_mlir.dialects.loops import counts_upwards, surely_ends
 from relax_mlir.ir_queries import entry_block
 from relax_mlir.lowering.shapes.body import place
-from relax_mlir.lowering.shapes.loops import INT64_MAX
+from relax_mlir.lowering.shapes.control import INT64_MAX
 from relax_mlir.mlir import ir
 from relax_mlir.vm.assertions import FAIL_LOOP
 from relax_mlir.vm.bytecode import Arg

@@ -1,5 +1,5 @@
 // RUN: relax-opt %s --parallelize-loops | filecheck %s
-// parallelize_loops.py, independence.py, index_forms.py, fused_digits.py, loop_costs.py
+// parallelize_loops.py, dependence.py
 
 // Iterations have eight rows each; the loop in it is a plain one of its job.
 // CHECK-LABEL: func.func private @blocks

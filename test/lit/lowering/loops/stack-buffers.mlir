@@ -1,6 +1,6 @@
 // RUN: relax-opt %s --stack-buffers | filecheck %s
 // RUN: relax-opt %s --stack-buffers --pool-buffers | filecheck %s --check-prefix=PLACED
-// stack_buffers.py, stack_memory.py
+// pool_buffers.py
 
 // The first fits, the second would be too much with it, the third has a size of its own.
 // CHECK-LABEL: func.func private @local

@@ -1,5 +1,5 @@
 // RUN: relax-opt %s --unroll-loops --canonicalize | filecheck %s
-// unroll_loops.py, annotated_loops.py
+// unroll_loops.py, loop_annotations.py
 
 // Inner loops first: six stores, at constant places.
 // CHECK-LABEL: func.func private @nested

@@ -1,7 +1,7 @@
 // RUN: relax-opt %s --vectorize-loops --explain-loops -o %t 2>%t.report
 // RUN: filecheck %s < %t
 // RUN: filecheck %s --check-prefix=WHY < %t.report
-// vectorize_loops.py, independence.py, report.py: loops that are not proved to be independent stay, and say why.
+// vectorize_loops.py, dependence.py, report.py: loops that are not proved to be independent stay, and say why.
 
 // CHECK-NOT: vector.
 // CHECK-NOT: relax.loop =

@@ -1,5 +1,5 @@
 // RUN: relax-opt %s --vectorize-loops="target='cpu -mcpu=skylake-avx512'" --canonicalize --cse | filecheck %s
-// strided_loads.py
+// vectorize_loops.py
 
 // Every second element of 16: two vectors, the second of which ends with the last of them.
 // CHECK-LABEL: func.func private @second

@@ -1,5 +1,5 @@
 // RUN: relax-opt %s --vectorize-loops="target='cpu -mcpu=skylake-avx512'" --canonicalize --cse | filecheck %s
-// vectorize_loops.py, lane_chunks.py, lane_body.py, lane_plan.py
+// vectorize_loops.py
 
 // Twenty iterations: 16, then 4. What is the same for all is read once; a sum of products in place may be fused.
 // CHECK-LABEL: func.func private @constant

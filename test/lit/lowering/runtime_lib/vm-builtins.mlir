@@ -1,4 +1,4 @@
-// RUN: python -c "from relax_mlir.lowering.runtime_lib.vm_builtins.module import builtins_text; print(builtins_text())" | relax-opt | filecheck %s
+// RUN: python -c "from relax_mlir.lowering.runtime_lib.vm_builtins import builtins_text; print(builtins_text())" | relax-opt | filecheck %s
 // The builtins of the virtual machine, by the convention of the FFI: arguments at %args, %n of them, the result at %ret.
 
 // Messages name the builtin and say what came.

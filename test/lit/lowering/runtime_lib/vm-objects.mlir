@@ -1,4 +1,4 @@
-// RUN: python -c "from relax_mlir.lowering.runtime_lib.vm_builtins.module import builtins_text; print(builtins_text())" | relax-opt | filecheck %s
+// RUN: python -c "from relax_mlir.lowering.runtime_lib.vm_builtins import builtins_text; print(builtins_text())" | relax-opt | filecheck %s
 // The templates tensor_flaw, vm_objects, vm_discard and vm_closures: what the builtins make, and how it ends.
 
 // Tensors with negative dimensions are told from those with elements and no memory.

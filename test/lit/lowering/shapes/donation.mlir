@@ -1,4 +1,4 @@
-// donation.py: a result takes the memory of a parameter, which is written, and is not among what callers get.
+// functions.py: a result takes the memory of a parameter, which is written, and is not among what callers get.
 // RUN: not relax-opt %s --relax-to-memrefs --split-input-file 2>%t | filecheck %s
 // RUN: filecheck %s --check-prefix=WRONG --input-file %t
 !n = tensor<?x4xf32, #relax.shape<["n + 1", 4]>>

@@ -1,7 +1,7 @@
 // RUN: relax-opt %s --lower-symbolic-shapes | filecheck %s
 // Values of unknown rank, dtype or kind are handles, two words each; results without a size before the call are returned.
 
-// match.py: rank and dtype are checked, then the memory is seen as a tensor.
+// structure.py: rank and dtype are checked, then the memory is seen as a tensor.
 // CHECK-LABEL: func.func @match(
 // CHECK-SAME: %[[K:.*]]: i64, %[[X:.*]]: i64) -> (i64, i64)
 // CHECK-SAME: params = [{kind = "tensor", name = "x", type = "Tensor(?, ?)"}]
@@ -24,7 +24,7 @@ func.func @match(%x: tensor<*x!relax.any> {relax.name = "x"}) -> tensor<?xf32, #
   return %0 : tensor<?xf32, #relax.shape<["n"]>>
 }
 
-// match.py: an object must be a tensor first.
+// structure.py: an object must be a tensor first.
 // CHECK-LABEL: func.func @object(
 // CHECK: %[[KIND:.*]] = arith.index_cast
 // CHECK: call @relax.check.{{[0-9]+}}({{.*}}, %[[KIND]])
@@ -40,7 +40,7 @@ func.func @object(%x: !relax.object {relax.name = "x"}, %y: tensor<*xf32> {relax
   return %2 : tuple<tensor<?x!relax.any>, !relax.shape_value<unit>>
 }
 
-// results.py: objects, ints and shapes are returned as they are.
+// functions.py: objects, ints and shapes are returned as they are.
 // CHECK-LABEL: func.func @same(
 // CHECK-SAME: %[[K:.*]]: i64, %[[X:.*]]: i64) -> (i64, i64, index, index)
 // CHECK: call @relax.object.retain(%[[K]], %[[X]])
@@ -53,7 +53,7 @@ func.func @same(%x: !relax.object {relax.name = "x"}) -> tuple<!relax.object, i6
   return %2 : tuple<!relax.object, i64, !relax.shape_value<[4]>>
 }
 
-// packed.py: what a callee may keep is an object and no view; its result is checked.
+// calls.py: what a callee may keep is an object and no view; its result is checked.
 // CHECK-LABEL: func.func @packed(
 // CHECK: %[[O:.*]] = call @relax.object.tensor.1(
 // CHECK: bufferization.materialize_in_destination
@@ -68,7 +68,7 @@ func.func @packed(%x: tensor<?xf32, #relax.shape<["n"]>> {relax.name = "x"}) -> 
   return %1 : tensor<*xf32>
 }
 
-// packed.py: a callee with effects gets a copy of a tensor of unknown rank, which is the tensor from then on.
+// calls.py: a callee with effects gets a copy of a tensor of unknown rank, which is the tensor from then on.
 // CHECK-LABEL: func.func @changed(
 // CHECK: %[[C:.*]] = call @relax.object.copy(
 // CHECK: call @relax.packed.{{[0-9]+}}(%[[TK:.*]], %[[C]]) : (i64, i64) -> ()
@@ -80,7 +80,7 @@ func.func @changed(%x: tensor<*xf32> {relax.name = "x"}) -> tensor<*xf32> {
   return %2 : tensor<*xf32>
 }
 
-// packed.py: several results come in an array.
+// calls.py: several results come in an array.
 // CHECK-LABEL: func.func @several(
 // CHECK: %[[R:.*]]:2 = call @relax.packed.{{[0-9]+}}() : () -> (i64, i64)
 // CHECK: %[[L:.*]] = call @relax.object.shape_rank(%[[R]]#1)
@@ -94,7 +94,7 @@ func.func @several() -> tuple<!relax.object, !relax.shape_value<unit>> {
   return %1 : tuple<!relax.object, !relax.shape_value<unit>>
 }
 
-// recursion.py, results.py: a function that calls itself measures the stack, and returns what it gives.
+// functions.py: a function that calls itself measures the stack, and returns what it gives.
 // CHECK-LABEL: func.func private @down(
 // CHECK-SAME: %[[X:.*]]: tensor<?xf32>, %[[BASE:.*]]: i64) -> (i64, i64)
 // CHECK: %[[HERE:.*]] = call @relax.object.stack()
@@ -125,7 +125,7 @@ func.func private @known(%x: tensor<?x3xf32, #relax.shape<["n", 3]>> {relax.name
   return %x : tensor<?x3xf32, #relax.shape<["n", 3]>>
 }
 
-// results.py: a call computes a returned tensor in its object.
+// functions.py: a call computes a returned tensor in its object.
 // CHECK-LABEL: func.func private @placed(
 // CHECK: %[[O:.*]] = call @relax.object.tensor.1(
 // CHECK: %[[V:.*]] = memref.view

@@ -22,7 +22,7 @@ func.func @conditional(%t: tensor<i1> {relax.name = "c"}, %x: tensor<?xf32, #rel
 
 // -----
 
-// match.py: every dimension is checked where the op stands, not at entry.
+// structure.py: every dimension is checked where the op stands, not at entry.
 // CHECK: @relax.check.1({{.*}} message = "match: match_shape at {{[^ ]+}}: dimension 1 is {0}, expected 4 (expected (n, 4), got ({1}, {2}))"
 // CHECK: @relax.check.0({{.*}} dimension 0 is {0}, but n = {1}, taken from parameter 's' value 0
 // CHECK-LABEL: func.func @match(
@@ -61,7 +61,7 @@ func.func @view(%x: tensor<?x?xf32, #relax.shape<["n", "m"]>> {relax.name = "x"}
 
 // -----
 
-// structure.py, leaves.py: small constants stay in the text; a shape is one index per value.
+// structure.py, body.py: small constants stay in the text; a shape is one index per value.
 // CHECK-LABEL: func.func @constant(
 // CHECK-SAME: %{{[a-z0-9_]+}}: index, %{{[a-z0-9_]+}}: index, %[[OUT:[a-z0-9_]+]]: tensor<2xf32>)
 // CHECK-NEXT: %[[C:[a-z0-9_]+]] = arith.constant dense<2.000000e+00> : tensor<2xf32>

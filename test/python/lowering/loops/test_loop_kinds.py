@@ -13,7 +13,7 @@ import sweep
 from guard_pages import run_apart
 from guarded_loops import arrays
 from loop_generator import LoopGenerator
-from relax_mlir.lowering.threads import outline_parallel_loops
+from relax_mlir.lowering.loops import parallelize_loops
 from relax_mlir.script import parse
 from tir_reference import interpret
 
@@ -40,7 +40,7 @@ def test_bytecode_agrees_with_python(seed: int) -> None:
 
 @pytest.mark.slow
 def test_parallel_loops_of_little_work_agree_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outline_parallel_loops, "THRESHOLD", 0)
+    monkeypatch.setattr(parallelize_loops, "THRESHOLD", 0)
     compare(200, "native", target="cpu -num-threads=4", cache=False)
 
 

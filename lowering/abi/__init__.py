@@ -1,1 +1,0 @@
-"""The boundary of compiled code: TVM FFI wrappers, declarations (checks, packed calls, constants), error paths."""

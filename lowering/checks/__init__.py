@@ -1,0 +1,1 @@
+"""Run-time checks become status codes and error exits."""

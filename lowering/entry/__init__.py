@@ -1,0 +1,1 @@
+"""The calling convention (level V to F): entry points, packed calls, objects, tables of a module, instrumentation."""

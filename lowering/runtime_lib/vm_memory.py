@@ -1,0 +1,553 @@
+"""Builtins for memory and shapes: storages and tensors, the shape heap, shapes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from relax_mlir.lowering.base.unpack import DL, DLTENSOR, INT, OBJECT_BYTES, TENSOR
+from relax_mlir.lowering.runtime_lib.vm_arguments import BOOL, INT64, MAX_RANK, UINT8, Builtins, BuiltinWriter
+
+# Builtins of the shape heap and of shapes.
+
+
+# Codes of `dialects.vm.MakeCode` and `MatchCode`.
+SLOT = 1
+ASSERT_IMMEDIATE, STORE, IGNORE, ASSERT_SLOT = 0, 1, 2, 3
+
+
+def _alloc_shape_heap(c: BuiltinWriter) -> None:
+    """(vm, size): a heap of `size` slots."""
+    code = c.code
+    # The first calling convention has no machine argument, and its sizes and slots are shapes.
+    c.check(
+        c.any_of(c.equal("%n", 1, "i32"), c.equal("%n", 2, "i32")),
+        "ArgumentError",
+        "takes 2 arguments (vm, size); got {0}",
+        code.index("%n", "i32"),
+    )
+    size = _size(c, c.argument(code.let(f"arith.subi {c.count()}, {code.constant(1)} : i64")))
+    c.check(
+        code.let(f"arith.cmpi sge, {size}, {code.constant(0)} : i64"),
+        "ArgumentError",
+        "argument 'size' is {0}, expected zero or more",
+        code.index(size),
+    )
+    room = code.stack(8)
+    code.store(size, "i64", room)
+    code_of_dtype = code.constant(INT64, "i32")
+    bytes = c.bytes_of(size, code_of_dtype)
+    tensor = c.owned_tensor(room, code.constant(1), code_of_dtype, bytes)
+    data = code.load(tensor, OBJECT_BYTES + DL.DATA, "!llvm.ptr")
+    zero = code.constant(0, "i8")
+    code.do(
+        f'"llvm.intr.memset"({data}, {zero}, {bytes}) <{{isVolatile = false}}> : (!llvm.ptr, i8, i64) -> ()'
+    )
+    c.result(TENSOR, tensor)
+
+
+def _is_number(c: BuiltinWriter, slot: str) -> str:
+    kind = c.kind_of(slot)
+    return c.any_of(c.equal(kind, INT, "i32"), c.equal(kind, BOOL, "i32"))
+
+
+def _size(c: BuiltinWriter, slot: str) -> str:
+    """An integer (i64), which may be the only entry of a shape."""
+    code, size = c.code, c.code.fresh()
+    code.do(f"{size} = scf.if {_is_number(c, slot)} -> i64 {{")
+    code.do(f"scf.yield {c.payload(slot)} : i64")
+    code.do("} else {")
+    rank, numbers = c.dims(slot, "argument 'size'")
+    c.check(
+        c.equal(rank, 1, "i64"),
+        "ArgumentError",
+        "argument 'size' is a shape of {0} entries, expected one",
+        code.index(rank),
+    )
+    code.do(f"scf.yield {code.load(numbers, 0, 'i64')} : i64")
+    code.do("}")
+    return size
+
+
+@dataclass(frozen=True)
+class _Slots:
+    """Slot indices: the last arguments of a call, or a shape that is the last argument."""
+
+    c: BuiltinWriter
+    first: int
+    """The index of the first such argument."""
+    count: str
+    """The number of slots (i64)."""
+    numbers: str
+    """The address of the entries if they are a shape; otherwise null."""
+
+    @staticmethod
+    def of(c: BuiltinWriter, first: int) -> _Slots:
+        code = c.code
+        given = code.let(f"arith.subi {c.count()}, {code.constant(first)} : i64")
+        results = f"{(count := code.fresh())}, {(numbers := code.fresh())}"
+        code.do(f"{results} = scf.if {c.equal(given, 1, 'i64')} -> (i64, !llvm.ptr) {{")
+        inner = f"{(rank := code.fresh())}, {(at := code.fresh())}"
+        code.do(f"{inner} = scf.if {_is_number(c, c.slot(first))} -> (i64, !llvm.ptr) {{")
+        code.do(f"scf.yield {given}, {code.null()} : i64, !llvm.ptr")
+        code.do("} else {")
+        listed = c.dims(c.slot(first), "a slot")
+        code.do(f"scf.yield {', '.join(listed)} : i64, !llvm.ptr")
+        code.do("}")
+        code.do(f"scf.yield {rank}, {at} : i64, !llvm.ptr")
+        code.do("} else {")
+        code.do(f"scf.yield {given}, {code.null()} : i64, !llvm.ptr")
+        code.do("}")
+        return _Slots(c, first, count, numbers)
+
+    def number(self, i: str) -> str:
+        """Slot index `i` (i64)."""
+        c, code = self.c, self.c.code
+        found = code.fresh()
+        listed = code.let(f'llvm.icmp "ne" {self.numbers}, {code.null()} : !llvm.ptr')
+        code.do(f"{found} = scf.if {listed} -> i64 {{")
+        code.do(f"scf.yield {code.load(c.element(self.numbers, i, 8), 0, 'i64')} : i64")
+        code.do("} else {")
+        position = code.let(f"arith.addi {i}, {code.constant(self.first)} : i64")
+        code.do(f"scf.yield {c.number(c.argument(position), 'a slot')} : i64")
+        code.do("}")
+        return found
+
+
+def _shape_or_tensor(c: BuiltinWriter, slot: str) -> tuple[str, str]:
+    """The number of dimensions of a shape or tensor (i64), and their address."""
+    code = c.code
+    count, numbers = code.fresh(), code.fresh()
+    kind = c.kind_of(slot)
+    is_tensor = c.any_of(c.equal(kind, TENSOR, "i32"), c.equal(kind, DLTENSOR, "i32"))
+    code.do(f"{count}, {numbers} = scf.if {is_tensor} -> (i64, !llvm.ptr) {{")
+    tensor = c.dl_tensor(slot, "argument 'shape'", is_read=False)
+    code.do(f"scf.yield {c.rank(tensor)}, {code.load(tensor, DL.SHAPE, '!llvm.ptr')} : i64, !llvm.ptr")
+    code.do("} else {")
+    rank, at = c.dims(slot, "argument 'shape'")
+    code.do(f"scf.yield {rank}, {at} : i64, !llvm.ptr")
+    code.do("}")
+    return count, numbers
+
+
+def _shape_of(c: BuiltinWriter) -> None:
+    """(x): the shape of a tensor."""
+    c.take(1, "x")
+    tensor = c.dl_tensor(c.slot(0), "argument 'x'", is_read=False)
+    c.shape_result(c.rank(tensor), c.code.load(tensor, DL.SHAPE, "!llvm.ptr"))
+
+
+def _store_shape(c: BuiltinWriter) -> None:
+    """(shape, heap, slots...): write the dimensions of a shape or tensor into slots of the heap."""
+    code = c.code
+    c.take_from(2, "shape", "heap", "slots...")
+    rank, numbers = _shape_or_tensor(c, c.slot(0))
+    heap = c.heap(c.slot(1))
+    slots = _Slots.of(c, 2)
+    c.check(
+        code.let(f"arith.cmpi eq, {rank}, {slots.count} : i64"),
+        "ShapeError",
+        "a shape of {0} dimensions is to be stored in {1} slots",
+        code.index(rank),
+        code.index(slots.count),
+    )
+    i = c.loop(rank)
+    size = code.load(c.element(numbers, i, 8), 0, "i64")
+    code.store(size, "i64", c.heap_slot(heap, slots.number(i)))
+    code.do("}")
+    c.nothing()
+
+
+def _load_shape(c: BuiltinWriter) -> None:
+    """(heap, slots...): the shape whose dimensions are in slots of the heap."""
+    code = c.code
+    c.take_from(1, "heap", "slots...")
+    heap = c.heap(c.slot(0))
+    slots = _Slots.of(c, 1)
+    room = _room(c, slots.count)
+    i = c.loop(slots.count)
+    slot = c.heap_slot(heap, slots.number(i))
+    code.store(code.load(slot, 0, "i64"), "i64", c.element(room, i, 8))
+    code.do("}")
+    c.shape_result(slots.count, room)
+
+
+def _room(c: BuiltinWriter, rank: str) -> str:
+    """Stack memory for the dimensions of a shape."""
+    code = c.code
+    c.check(
+        code.let(f"arith.cmpi sle, {rank}, {code.constant(MAX_RANK)} : i64"),
+        "ShapeError",
+        f"a shape of {{0}} dimensions is asked for, {MAX_RANK} are the most",
+        code.index(rank),
+    )
+    bytes = code.let(f"arith.muli {rank}, {code.constant(8)} : i64")
+    return code.let(f"llvm.alloca {bytes} x i8 {{alignment = 8 : i64}} : (i64) -> !llvm.ptr")
+
+
+def _pairs(c: BuiltinWriter, before: int, after: int) -> str:
+    """The number of {code, value} pairs after argument `before`, which holds that number; as i64."""
+    code = c.code
+    rank = c.number(c.slot(before), "argument 'size'")
+    twice = code.let(f"arith.muli {rank}, {code.constant(2)} : i64")
+    expected = code.let(f"arith.addi {twice}, {code.constant(before + 1 + after)} : i64")
+    c.check(
+        c.all_of(
+            code.let(f"arith.cmpi uge, {c.count()}, {rank} : i64"),
+            code.let(f"arith.cmpi eq, {expected}, {c.count()} : i64"),
+        ),
+        "ArgumentError",
+        f"takes {before + 1 + after} arguments and two for each dimension; got {{0}} for {{1}} dimensions",
+        code.index("%n", "i32"),
+        code.index(rank),
+    )
+    return rank
+
+
+def _pair(c: BuiltinWriter, i: str, first: int) -> tuple[str, str]:
+    """Code and value of pair `i`, if the pairs begin with argument `first`."""
+    code = c.code
+    twice = code.let(f"arith.muli {i}, {code.constant(2)} : i64")
+    at = code.let(f"arith.addi {twice}, {code.constant(first)} : i64")
+    after = code.let(f"arith.addi {twice}, {code.constant(first + 1)} : i64")
+    return c.number(c.argument(at), "a code"), c.number(c.argument(after), "a value")
+
+
+def _slot_or_number(c: BuiltinWriter, heap_at: str, which: str, value: str) -> str:
+    """The contents of slot `value` of the heap if `which` (i1), otherwise `value` itself."""
+    code = c.code
+    result = code.fresh()
+    code.do(f"{result} = scf.if {which} -> i64 {{")
+    found = code.load(c.heap_slot(c.heap(heap_at), value), 0, "i64")
+    code.do(f"scf.yield {found} : i64")
+    code.do(f"}} else {{\n  scf.yield {value} : i64\n  }}")
+    return result
+
+
+def _make_shape(c: BuiltinWriter) -> None:
+    """(heap, size, (code, value)...): a shape of integers (code 0) and slots of the heap (code 1)."""
+    code = c.code
+    c.take_from(2, "heap", "size", "codes and values...")
+    rank = _pairs(c, 1, 0)
+    room = _room(c, rank)
+    i = c.loop(rank)
+    which, value = _pair(c, i, 2)
+    size = _slot_or_number(c, c.slot(0), c.equal(which, SLOT, "i64"), value)
+    code.store(size, "i64", c.element(room, i, 8))
+    code.do("}")
+    c.shape_result(rank, room)
+
+
+def _match(c: BuiltinWriter, size: str, which: str, value: str, i: str, context: str, what: str) -> None:
+    """Check or store one dimension according to a code."""
+    code, heap_at = c.code, c.slot(1)
+    code.do(f"scf.if {c.equal(which, STORE, 'i64')} {{")
+    code.store(size, "i64", c.heap_slot(c.heap(heap_at), value))
+    code.do("} else {")
+    asserts = c.any_of(c.equal(which, ASSERT_IMMEDIATE, "i64"), c.equal(which, ASSERT_SLOT, "i64"))
+    code.do(f"scf.if {asserts} {{")
+    wanted = _slot_or_number(c, heap_at, c.equal(which, ASSERT_SLOT, "i64"), value)
+    c.check_as(
+        code.let(f"arith.cmpi eq, {size}, {wanted} : i64"),
+        "ShapeError",
+        f"{{0:text}}: {what} is {{2}}, expected {{3}}",
+        context,
+        code.index(i),
+        code.index(size),
+        code.index(wanted),
+    )
+    code.do("} else {")
+    c.check(c.equal(which, IGNORE, "i64"), "ArgumentError", "code {0} is none of 0 to 3", code.index(which))
+    code.do("}\n  }")
+
+
+def _match_shape(c: BuiltinWriter) -> None:
+    """(shape, heap, size, (code, value)..., context): check and store the dimensions of a shape or tensor."""
+    code = c.code
+    c.take_from(4, "shape", "heap", "size", "codes and values...", "context")
+    rank, numbers = _shape_or_tensor(c, c.slot(0))
+    expected = _pairs(c, 2, 1)
+    last = code.let(f"arith.subi {c.count()}, {code.constant(1)} : i64")
+    context = c.text(c.argument(last), "argument 'context'")
+    c.check_as(
+        code.let(f"arith.cmpi eq, {rank}, {expected} : i64"),
+        "ShapeError",
+        "{0:text} has rank {1}, expected rank {2}",
+        context,
+        code.index(rank),
+        code.index(expected),
+    )
+    i = c.loop(rank)
+    which, value = _pair(c, i, 3)
+    size = code.load(c.element(numbers, i, 8), 0, "i64")
+    c.check_as(
+        code.let(f"arith.cmpi sge, {size}, {code.constant(0)} : i64"),
+        "ShapeError",
+        "{0:text}: dimension {1} is {2}, expected zero or more",
+        context,
+        code.index(i),
+        code.index(size),
+    )
+    _match(c, size, which, value, i, context, "dimension {1}")
+    code.do("}")
+    c.nothing()
+
+
+def _match_prim_value(c: BuiltinWriter) -> None:
+    """(value, heap, code, value, context): check or store an integer."""
+    code = c.code
+    c.take(5, "value", "heap", "code", "value", "context")
+    given = c.number(c.slot(0), "argument 'value'")
+    context = c.text(c.slot(4), "argument 'context'")
+    which, value = c.number(c.slot(2), "argument 'code'"), c.number(c.slot(3), "argument 3")
+    _match(c, given, which, value, code.constant(0), context, "the value")
+    c.nothing()
+
+
+def _make_prim_value(c: BuiltinWriter) -> None:
+    """(heap, code, value): an integer (code 0), or the contents of a slot of the heap (code 1)."""
+    c.take(3, "heap", "code", "value")
+    which, value = c.number(c.slot(1), "argument 'code'"), c.number(c.slot(2), "argument 'value'")
+    c.result(INT, _slot_or_number(c, c.slot(0), c.equal(which, SLOT, "i64"), value))
+
+
+def _tensor_to_shape(c: BuiltinWriter) -> None:
+    """(x): the shape whose dimensions are the elements of a rank-1 int64 tensor."""
+    code = c.code
+    c.take(1, "x")
+    tensor = c.dl_tensor(c.slot(0), "argument 'x'")
+    dtype, rank = code.load(tensor, DL.DTYPE, "i32"), code.load(tensor, DL.NDIM, "i32")
+    c.check(
+        c.all_of(c.equal(dtype, INT64, "i32"), c.equal(rank, 1, "i32")),
+        "DTypeError",
+        "argument 'x' is a tensor of rank {1} of {0:dtype}, expected rank 1 of int64",
+        code.index(dtype, "i32"),
+        code.index(rank, "i32"),
+    )
+    data, _ = c.row_major(tensor)
+    count = code.load(code.load(tensor, DL.SHAPE, "!llvm.ptr"), 0, "i64")
+    i = c.loop(count)
+    size = code.load(c.element(data, i, 8), 0, "i64")
+    c.check(
+        code.let(f"arith.cmpi sge, {size}, {code.constant(0)} : i64"),
+        "ShapeError",
+        "element {0} of the tensor is {1}, expected zero or more, as it is a dimension",
+        code.index(i),
+        code.index(size),
+    )
+    code.do("}")
+    c.shape_result(count, data)
+
+
+def _shape_to_tensor(c: BuiltinWriter) -> None:
+    """(shape): a rank-1 int64 tensor with the dimensions of a shape."""
+    code = c.code
+    c.take(1, "shape")
+    rank, numbers = c.dims(c.slot(0), "argument 'shape'")
+    room = code.stack(8)
+    code.store(rank, "i64", room)
+    bytes = code.let(f"arith.muli {rank}, {code.constant(8)} : i64")
+    tensor = c.owned_tensor(room, code.constant(1), code.constant(INT64, "i32"), bytes)
+    data = code.load(tensor, OBJECT_BYTES + DL.DATA, "!llvm.ptr")
+    code.do(
+        f'"llvm.intr.memcpy"({data}, {numbers}, {bytes}) <{{isVolatile = false}}> : (!llvm.ptr, !llvm.ptr, i64) -> ()'
+    )
+    c.result(TENSOR, tensor)
+
+
+def _shape_equal(c: BuiltinWriter) -> None:
+    """(a, b): true if two shapes have the same dimensions."""
+    code = c.code
+    c.take(2, "a", "b")
+    (rank, first), (other, second) = (c.dims(c.slot(i), f"argument '{n}'") for i, n in enumerate("ab"))
+    same, found, result = code.let(f"arith.cmpi eq, {rank}, {other} : i64"), code.fresh(), code.fresh()
+    i, before = code.fresh(), code.fresh()
+    zero, step = code.constant(0, "index"), code.constant(1, "index")
+    code.do(f"{result} = scf.if {same} -> i1 {{")
+    bounds = f"{i} = {zero} to {code.index(rank)} step {step}"
+    code.do(f"{found} = scf.for {bounds} iter_args({before} = {same}) -> (i1) {{")
+    place = code.let(f"arith.index_cast {i} : index to i64")
+    left, right = (code.load(c.element(numbers, place, 8), 0, "i64") for numbers in (first, second))
+    equal = code.let(f"arith.cmpi eq, {left}, {right} : i64")
+    code.do(f"scf.yield {code.let(f'arith.andi {before}, {equal} : i1')} : i1")
+    code.do("}")
+    code.do(f"scf.yield {found} : i1")
+    code.do("} else {")
+    code.do(f"scf.yield {same} : i1")
+    code.do("}")
+    c.result(BOOL, code.let(f"arith.extui {result} : i1 to i64"))
+
+
+SHAPE_HEAP: Builtins = {
+    "vm.builtin.alloc_shape_heap": _alloc_shape_heap,
+    "vm.builtin.shape_of": _shape_of,
+    "vm.builtin.store_shape": _store_shape,
+    "vm.builtin.load_shape": _load_shape,
+    "vm.builtin.make_shape": _make_shape,
+    "vm.builtin.match_shape": _match_shape,
+    "vm.builtin.match_prim_value": _match_prim_value,
+    "vm.builtin.make_prim_value": _make_prim_value,
+    "vm.builtin.tensor_to_shape": _tensor_to_shape,
+    "vm.builtin.shape_to_tensor": _shape_to_tensor,
+    "vm.builtin.shape_equal": _shape_equal,
+}
+
+
+# Builtins that create storages and tensors, and copy and reshape them.
+
+
+def _alloc_storage(c: BuiltinWriter) -> None:
+    """(vm, shape, device, dtype[, scope]): a storage, a tensor with one byte per element of the shape."""
+    code = c.code
+    c.take_from(4, "vm", "shape", "device", "dtype", "scope")
+    _, _, size = c.natural_shape(c.slot(1), "argument 'shape'")
+    device = c.number(c.slot(2), "argument 'device'")
+    c.check(
+        c.equal(device, 0, "i64"),
+        "DeviceError",
+        "device {0} is asked for, there is only 0",
+        code.index(device),
+    )
+    c.dtype(c.slot(3), "argument 'dtype'")
+    room = code.stack(8)
+    code.store(size, "i64", room)
+    c.result(TENSOR, c.owned_tensor(room, code.constant(1), code.constant(UINT8, "i32"), size))
+
+
+def _alloc_tensor(c: BuiltinWriter) -> None:
+    """(storage, offset, shape, dtype): a tensor in a storage at byte `offset`."""
+    code = c.code
+    c.take(4, "storage", "offset", "shape", "dtype")
+    role = "argument 'storage'"
+    c.require_kind(c.slot(0), (TENSOR,), role, "a storage (a tensor of bytes)")
+    storage = c.dl_tensor(c.slot(0), role)
+    dtype, rank = code.load(storage, DL.DTYPE, "i32"), code.load(storage, DL.NDIM, "i32")
+    c.check(
+        c.all_of(c.equal(dtype, UINT8, "i32"), c.equal(rank, 1, "i32")),
+        "DTypeError",
+        f"{role} is a tensor of rank {{1}} of {{0:dtype}}, expected rank 1 of uint8",
+        code.index(dtype, "i32"),
+        code.index(rank, "i32"),
+    )
+    contiguous = c.call("relax.rt.contiguous", [storage], ["!llvm.ptr"], "i1")
+    c.check(contiguous, "ArgumentError", f"{role} is not contiguous")
+    offset = c.number(c.slot(1), "argument 'offset'")
+    new_rank, shape, elements = c.natural_shape(c.slot(2), "argument 'shape'")
+    new_dtype = c.dtype(c.slot(3), "argument 'dtype'")
+    needed = c.bytes_of(elements, new_dtype)
+    available = code.load(code.load(storage, DL.SHAPE, "!llvm.ptr"), 0, "i64")
+    limit = code.let(f"arith.subi {available}, {needed} : i64")
+    c.check(
+        c.all_of(
+            code.let(f"arith.cmpi sge, {needed}, {code.constant(0)} : i64"),
+            code.let(f"arith.cmpi sge, {offset}, {code.constant(0)} : i64"),
+            code.let(f"arith.cmpi sle, {offset}, {limit} : i64"),
+        ),
+        "ArgumentError",
+        "a tensor of {0} bytes (-1: beyond 64 bits) does not fit into a storage of {1} bytes from byte {2} on",
+        code.index(needed),
+        code.index(available),
+        code.index(offset),
+    )
+    at = code.let(f"llvm.getelementptr {c.elements(storage)}[{offset}] : (!llvm.ptr, i64) -> !llvm.ptr, i8")
+    c.result(TENSOR, c.view(code.load(c.slot(0), 8, "!llvm.ptr"), at, new_rank, shape, new_dtype))
+
+
+def _reshape(c: BuiltinWriter) -> None:
+    """(x, shape): the elements of a tensor in another shape: a view if it is row-major, otherwise a copy."""
+    code = c.code
+    c.take(2, "x", "shape")
+    x = c.dl_tensor(c.slot(0), "argument 'x'")
+    rank, shape, wanted = c.natural_shape(c.slot(1), "argument 'shape'")
+    dtype = code.load(x, DL.DTYPE, "i32")
+    have = c.call("relax.rt.tensor_bytes", [x, code.constant(1)], ["!llvm.ptr", "i64"], "i64")
+    c.check(
+        code.let(f"arith.cmpi eq, {have}, {wanted} : i64"),
+        "ShapeError",
+        "a tensor of {0} elements cannot have a shape of {1}",
+        code.index(have),
+        code.index(wanted),
+    )
+    is_object = c.equal(c.kind_of(c.slot(0)), TENSOR, "i32")
+    plain = c.all_of(is_object, c.call("relax.rt.contiguous", [x], ["!llvm.ptr"], "i1"))
+    source, base = code.fresh(), code.fresh()
+    code.do(f"{source}, {base} = scf.if {plain} -> (!llvm.ptr, !llvm.ptr) {{")
+    code.do(f"scf.yield {code.load(c.slot(0), 8, '!llvm.ptr')}, {c.elements(x)} : !llvm.ptr, !llvm.ptr")
+    code.do("} else {")
+    copy = c.copy(x)
+    code.do(
+        f"scf.yield {copy}, {code.load(copy, OBJECT_BYTES + DL.DATA, '!llvm.ptr')} : !llvm.ptr, !llvm.ptr"
+    )
+    code.do("}")
+    c.result(TENSOR, c.view(source, base, rank, shape, dtype))
+
+
+def _copy(c: BuiltinWriter) -> None:
+    """(x): the value itself, for a move between registers."""
+    c.take(1, "x")
+    c.any_result(c.slot(0))
+
+
+def _copy_tensor(c: BuiltinWriter) -> None:
+    """(x): a new tensor with the elements of another one, in row-major order."""
+    c.take(1, "x")
+    c.held(TENSOR, c.copy(c.dl_tensor(c.slot(0), "argument 'x'")))
+
+
+def _copy_into(c: BuiltinWriter) -> None:
+    """(source, destination): copy the elements of a tensor into another one of the same shape and dtype."""
+    code = c.code
+    c.take(2, "source", "destination")
+    source, target = (
+        c.dl_tensor(c.slot(i), f"argument '{n}'") for i, n in enumerate(("source", "destination"))
+    )
+    dtype, other = (code.load(t, DL.DTYPE, "i32") for t in (source, target))
+    c.check(
+        code.let(f"arith.cmpi eq, {dtype}, {other} : i32"),
+        "DTypeError",
+        "the source has dtype {0:dtype}, the destination {1:dtype}",
+        code.index(dtype, "i32"),
+        code.index(other, "i32"),
+    )
+    rank, other_rank = c.rank(source), c.rank(target)
+    c.check(
+        code.let(f"arith.cmpi eq, {rank}, {other_rank} : i64"),
+        "ShapeError",
+        "the source has rank {0}, the destination {1}",
+        code.index(rank),
+        code.index(other_rank),
+    )
+    sizes, others = (code.load(t, DL.SHAPE, "!llvm.ptr") for t in (source, target))
+    i = c.loop(rank)
+    a, b = (code.load(c.element(shape, i, 8), 0, "i64") for shape in (sizes, others))
+    c.check(
+        code.let(f"arith.cmpi eq, {a}, {b} : i64"),
+        "ShapeError",
+        "dimension {0} of the source is {1}, of the destination {2}",
+        code.index(i),
+        code.index(a),
+        code.index(b),
+    )
+    code.do("}")
+    contiguous = c.call("relax.rt.contiguous", [target], ["!llvm.ptr"], "i1")
+    c.check(contiguous, "ArgumentError", "the destination is not contiguous")
+    data, bytes = c.row_major(source)
+    operands = f"{c.elements(target)}, {data}, {bytes}"
+    code.do(f'"llvm.intr.memmove"({operands}) <{{isVolatile = false}}> : (!llvm.ptr, !llvm.ptr, i64) -> ()')
+    c.nothing()
+
+
+def _null_value(c: BuiltinWriter) -> None:
+    """(): None; ends the lifetime of the register's previous value."""
+    c.take(0)
+    c.nothing()
+
+
+MEMORY: Builtins = {
+    "vm.builtin.alloc_storage": _alloc_storage,
+    "vm.builtin.alloc_tensor": _alloc_tensor,
+    "vm.builtin.reshape": _reshape,
+    "vm.builtin.copy": _copy,
+    "vm.builtin.copy_tensor": _copy_tensor,
+    "vm.builtin.copy_into": _copy_into,
+    "vm.builtin.null_value": _null_value,
+}
