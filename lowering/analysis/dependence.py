@@ -19,7 +19,7 @@ from relax_mlir.lowering.analysis.loop_annotations import (
 )
 from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import Dim, prove_equal
-from relax_mlir.symbolic.division import exact_quotient
+from relax_mlir.symbolic.expr import exact_quotient
 
 # Index values as linear forms of other values, with constant coefficients.
 

@@ -14,7 +14,7 @@ from relax_mlir.error import RelaxError
 from relax_mlir.ir_queries import ancestors, defining_op, entry_block
 from relax_mlir.mlir import func, ir, linalg
 from relax_mlir.symbolic import Dim
-from relax_mlir.symbolic.division import exact_quotient
+from relax_mlir.symbolic.expr import exact_quotient
 
 # Offsets, sizes and strides of slices of tensors and buffers.
 
@@ -130,7 +130,7 @@ def loop_size(ranges: Ranges, index: ir.Operation) -> Dim | None:
     return None
 
 
-# Match quotients and remainders of indices in the form that `relax_mlir.tir.expression_parts` emits.
+# Match quotients and remainders of indices in the form that `relax_mlir.tir.expressions` emits.
 
 
 def quotient_of(value: ir.Value) -> tuple[ir.Value, ir.Value] | None:

@@ -183,7 +183,7 @@ def _float_power(op: ir.Operation, x: Value, exponent: Value) -> Value:
 
 
 def _integer_power(op: ir.Operation, base: Value, exponent: Value) -> Value:
-    from relax_mlir.scalars.binary_rules import BINARY_RULES
+    from relax_mlir.scalars.rules import BINARY_RULES
 
     return BINARY_RULES["power"](_signed(base.type), base, exponent)
 

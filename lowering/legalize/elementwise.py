@@ -22,10 +22,15 @@ from relax_mlir.scalars.arithmetic import (
     widened,
     widened_test,
 )
-from relax_mlir.scalars.binary_rules import BINARY_RULES
-from relax_mlir.scalars.bitwise_rules import BITWISE_RULES
-from relax_mlir.scalars.comparison_rules import COMPARISON_RULES
-from relax_mlir.scalars.unary_rules import FLOAT_TESTS, ROUNDING, UNARY_RULES, plain
+from relax_mlir.scalars.rules import (
+    BINARY_RULES,
+    BITWISE_RULES,
+    COMPARISON_RULES,
+    FLOAT_TESTS,
+    ROUNDING,
+    UNARY_RULES,
+    plain,
+)
 
 register(BINARY_RULES)
 register(BITWISE_RULES)

@@ -16,7 +16,7 @@ from relax_mlir.lowering.legalize.rules import Arg, call_prim
 from relax_mlir.mlir import arith, func, ir, memref, scf
 from relax_mlir.module_functions import functions_of
 from relax_mlir.symbolic import Condition, Dim
-from relax_mlir.symbolic.condition import Relation
+from relax_mlir.symbolic.proofs import Relation
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
 
 # A prim func that selects among implementations at run time, by conditions on sizes.

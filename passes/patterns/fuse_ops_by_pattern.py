@@ -257,7 +257,7 @@ def _attributes(pattern: FusionPattern, annotated: Mapping[str, Any]) -> dict[st
     where = f"pattern '{pattern.name}': what its attrs_getter gives"
     expect(where, given, Mapping, "a dictionary of attributes")
     found: dict[str, ir.Attribute] = {}
-    from relax_mlir.script.function_attributes import attribute
+    from relax_mlir.script.statements import attribute
 
     for name, value in given.items():
         expect(f"{where}: a name", name, str, "a string")

@@ -49,7 +49,7 @@ def build_function(
 
 
 def _attributes(attrs: Mapping[str, Any] | None) -> dict[str, ir.Attribute]:
-    from relax_mlir.script.function_attributes import attribute
+    from relax_mlir.script.statements import attribute
 
     if isinstance(attrs, Attrs):
         return {key: adopted(value) for key, value in attrs.raw.items()}

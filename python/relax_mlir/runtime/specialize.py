@@ -23,7 +23,7 @@ from relax_mlir.error import ShapeError
 from relax_mlir.mlir import ir
 from relax_mlir.runtime.build import build
 from relax_mlir.runtime.executable import CompiledFunction
-from relax_mlir.script.builder_calls import python_value
+from relax_mlir.script.printer import python_value
 from relax_mlir.symbolic import Dim
 from relax_mlir.transform import PassContext
 

@@ -4,9 +4,8 @@
 """
 
 from relax_mlir.script import ir, relax, tir
-from relax_mlir.script.constants import script_constants
 from relax_mlir.script.decorators import ir_module
 from relax_mlir.script.parser import parse
-from relax_mlir.script.printer import script
+from relax_mlir.script.printer import script, script_constants
 
 __all__ = ["ir", "ir_module", "parse", "relax", "script", "script_constants", "tir"]

@@ -1,4 +1,4 @@
-"""Evaluate the expressions of a script to Relax values, emitting their ops, or to Python constants."""
+"""Expressions of a script, evaluated to Relax values or Python constants; conditions and subscripts."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import Any, ParamSpec, TypeGuard, TypeVar
 
 import numpy as np
 
-from relax_mlir.dialects import integers
-from relax_mlir.dialects.control import choose
+from relax_mlir import symbolic
+from relax_mlir.dialects import indexing, integers
+from relax_mlir.dialects.control import choose, flag_of
 from relax_mlir.dialects.location import located_at
 from relax_mlir.dialects.python_protocols import Dims
 from relax_mlir.dialects.structure import constant, make_tuple, prim_value, shape_expr
@@ -19,12 +20,151 @@ from relax_mlir.dialects.torch_tensors import from_torch, is_torch
 from relax_mlir.dialects.types import Shape, Tensor
 from relax_mlir.dialects.value import Value, as_value
 from relax_mlir.error import RelaxError
-from relax_mlir.script import attributes, conditions, indexing
-from relax_mlir.script.calls import Calls
-from relax_mlir.script.closures import module_function
+from relax_mlir.mlir import ir
+from relax_mlir.script.annotations import attribute_of, shape_attribute
+from relax_mlir.script.calls import Calls, module_function
 from relax_mlir.script.scope import Scope
 from relax_mlir.script.source import Problem, Source
 from relax_mlir.symbolic import Dim, Expr
+
+COMPARISONS: dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], Any]]] = {
+    ast.Lt: ("less", operator.lt),
+    ast.LtE: ("less_equal", operator.le),
+    ast.Gt: ("greater", operator.gt),
+    ast.GtE: ("greater_equal", operator.ge),
+    ast.Eq: ("equal", operator.eq),
+    ast.NotEq: ("not_equal", operator.ne),
+}
+
+
+def branch_condition(expressions: Expressions, node: ast.expr) -> ir.Value | bool:
+    """Return the ``i1`` condition of a conditional or a loop; a bool if it is known at parse time."""
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in COMPARISONS:
+        left, right = expressions.evaluate(node.left), expressions.evaluate(node.comparators[0])
+        if _are_integers(left, right):
+            name = COMPARISONS[type(node.ops[0])][0]
+            known: ir.Value | bool = expressions.apply(node, integers.comparison, name, left, right)
+            return known
+        found = _compared(expressions, node, node.ops[0], left, right)
+    else:
+        found = expressions.evaluate(node)
+    if isinstance(found, bool):
+        return found
+    value = expressions.relax_value(node, found)
+    info = value.struct_info
+    if not isinstance(info, Tensor) or info.shape != () or str(info.dtype) != "bool":
+        hint = f"; compare it, as in `{ast.unparse(node)} != 0`" if integers.is_integer(value) else ""
+        raise Problem(
+            node, f"the condition is {info}, expected a bool tensor of rank 0{hint}", "ArgumentError"
+        )
+    result: ir.Value | bool = expressions.apply(node, flag_of, "if", value)
+    return result
+
+
+def comparison(expressions: Expressions, node: ast.Compare) -> Any:  # noqa: ANN401 - a value or a bool
+    """``a < b``, and chains ``a < b < c`` of scalars."""
+    left = expressions.evaluate(node.left)
+    found: Any = None
+    for kind, part in zip(node.ops, node.comparators, strict=True):
+        right = expressions.evaluate(part)
+        here = _compared(expressions, node, kind, left, right)
+        found = here if found is None else _connected(expressions, node, "logical_and", found, here)
+        left = right
+    return found
+
+
+def _compared(expressions: Expressions, node: ast.expr, kind: ast.cmpop, left: Any, right: Any) -> Any:  # noqa: ANN401
+    if type(kind) not in COMPARISONS:
+        raise Problem(node, "`in` and `is` have no meaning for tensors")
+    name, compare = COMPARISONS[type(kind)]
+    if _are_integers(left, right):
+        return expressions.apply(node, integers.compare, name, left, right)
+    if not isinstance(left, Value) and not isinstance(right, Value):
+        return expressions.apply(node, compare, left, right)
+    return expressions.apply(node, expressions.calls.op(name), left, right)
+
+
+def _are_integers(left: Any, right: Any) -> bool:  # noqa: ANN401 - what `evaluate` gave
+    """True if a side of a comparison is a symbolic expression or an integer value."""
+    return any(isinstance(item, symbolic.Expr) or integers.is_integer(item) for item in (left, right))
+
+
+def connection(expressions: Expressions, node: ast.BoolOp) -> Any:  # noqa: ANN401 - a value or a bool
+    """``a and b``, ``a or b`` of scalars; both operands are evaluated."""
+    name = "logical_and" if isinstance(node.op, ast.And) else "logical_or"
+    found = expressions.evaluate(node.values[0])
+    for part in node.values[1:]:
+        found = _connected(expressions, node, name, found, expressions.evaluate(part))
+    return found
+
+
+def negation(expressions: Expressions, node: ast.UnaryOp) -> Any:  # noqa: ANN401 - a value or a bool
+    """``not a`` of a scalar."""
+    item = expressions.evaluate(node.operand)
+    if isinstance(item, bool):
+        return not item
+    value = _scalar(expressions, node, "not", "logical_not", item)
+    return expressions.apply(node, expressions.calls.op("logical_not"), value)
+
+
+def _connected(expressions: Expressions, node: ast.expr, name: str, left: Any, right: Any) -> Any:  # noqa: ANN401
+    absorbing = name == "logical_or"
+    for one, other in ((left, right), (right, left)):
+        if isinstance(one, bool):
+            return one if one == absorbing else other
+    word = name.removeprefix("logical_")
+    operands = [_scalar(expressions, node, word, name, item) for item in (left, right)]
+    return expressions.apply(node, expressions.calls.op(name), *operands)
+
+
+def _scalar(expressions: Expressions, node: ast.expr, word: str, instead: str, item: Any) -> Value:  # noqa: ANN401
+    value = expressions.relax_value(node, item)
+    info = value.struct_info
+    if isinstance(info, Tensor) and info.shape == () and str(info.dtype) == "bool":
+        return value
+    what = "chains of comparisons take" if isinstance(node, ast.Compare) else f"`{word}` takes"
+    raise Problem(
+        node,
+        f"{what} bool tensors of rank 0, this is {info}; write R.{instead} for elements",
+        "ArgumentError",
+    )
+
+
+def elements(expressions: Expressions, node: ast.Subscript, x: Value) -> Value:
+    """Return the elements of tensor `x` at the index in `node` (see `relax_mlir.dialects.indexing`)."""
+    written = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
+    parts = [_part(expressions, part) for part in written]
+    taken = sum(part is not None and part is not ... for part in parts)
+    if x.ndim is not None and taken > x.ndim:
+        raise Problem(node.slice, f"{taken} indices for a tensor of rank {x.ndim}", "ShapeError")
+    return expressions.apply(node, indexing.elements, x, parts)
+
+
+def _part(expressions: Expressions, part: ast.expr) -> object:
+    if isinstance(part, ast.Constant) and (part.value is None or part.value is ...):
+        return part.value
+    if not isinstance(part, ast.Slice):
+        return _integer(expressions, part)
+    step = 1 if part.step is None else expressions.evaluate(part.step)
+    if not isinstance(step, int) or isinstance(step, bool) or step == 0:
+        raise Problem(part, "the step of a slice is an int other than 0")
+    lower, upper = (None if end is None else _integer(expressions, end) for end in (part.lower, part.upper))
+    return slice(lower, upper, step)
+
+
+def _integer(expressions: Expressions, part: ast.expr) -> Dim:
+    found: Any = expressions.evaluate(part)
+    if isinstance(found, int | Expr) and not isinstance(found, bool):
+        return found
+    if integers.is_integer(found):
+        text = ast.unparse(part)
+        raise Problem(
+            part, f"`{text}` is known at run time only; R.match_shape({text}, (i,)) gives it a symbol"
+        )
+    if isinstance(found, Value):
+        raise Problem(part, "an index is an integer; R.take takes the elements that a tensor of indices says")
+    raise Problem(part, f"`{ast.unparse(part)}` is no index: an integer, a slice, `...` or None")
+
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -157,7 +297,7 @@ class Expressions:
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:  # noqa: ANN401
         if isinstance(node.op, ast.Not):
-            return conditions.negation(self, node)
+            return negation(self, node)
         item = self.evaluate(node.operand)
         if isinstance(node.op, ast.USub) and integers.is_integer(item):
             return self.apply(node, integers.arithmetic, "subtract", 0, item)
@@ -178,13 +318,13 @@ class Expressions:
         return self.apply(node, BINARY[type(kind)], left, right)
 
     def visit_Compare(self, node: ast.Compare) -> Any:  # noqa: ANN401
-        return conditions.comparison(self, node)
+        return comparison(self, node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> Any:  # noqa: ANN401
-        return conditions.connection(self, node)
+        return connection(self, node)
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:  # noqa: ANN401
-        flag = conditions.flag(self, node.test)
+        flag = branch_condition(self, node.test)
         if isinstance(flag, bool):
             return self.evaluate(node.body if flag else node.orelse)
 
@@ -199,9 +339,9 @@ class Expressions:
             return module_function(self.calls, self, node, callee)
         item = self.evaluate(node.value)
         if isinstance(item, Value) and isinstance(item.struct_info, Tensor):
-            return indexing.elements(self, node, item)
+            return elements(self, node, item)
         if isinstance(item, Value) and isinstance(item.struct_info, Shape):
-            item = attributes.shape(node.value, item)
+            item = shape_attribute(node.value, item)
         if isinstance(item, tuple) and isinstance(node.slice, ast.Slice):
             return self.apply(node, operator.getitem, item, self.slice(node.slice))
         index = self.evaluate(node.slice)
@@ -225,7 +365,7 @@ class Expressions:
             raise Problem(node, f"`{ast.unparse(node)}` is not a value; call it")
         item = self.evaluate(node.value)
         if isinstance(item, Value):
-            return attributes.of_value(node, item)
+            return attribute_of(node, item)
         return self.apply(node, getattr, item, node.attr)
 
     def visit_Dict(self, node: ast.Dict) -> dict[Any, Any]:

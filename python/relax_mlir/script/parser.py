@@ -1,12 +1,13 @@
-"""Parse a script into a module: the class, its functions, and embedded MLIR text."""
+"""Parse a script into a module: the class, its functions in reading order, and embedded MLIR text."""
 
 from __future__ import annotations
 
 import ast
+import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from relax_mlir.analysis.purity import impure_functions
 from relax_mlir.analysis.well_formed import invalid_types
@@ -24,14 +25,60 @@ from relax_mlir.isolation import crash_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.script.annotations import read_annotation
 from relax_mlir.script.calls import Calls
-from relax_mlir.script.decorator_options import options
 from relax_mlir.script.expressions import Expressions
-from relax_mlir.script.function_attributes import attribute, exported_name
-from relax_mlir.script.reading_order import place_in_order, reading_order
 from relax_mlir.script.scope import Scope, is_path
-from relax_mlir.script.source import Poisoned, Problem, Source
-from relax_mlir.script.statements import Block, Owner
+from relax_mlir.script.source import Poisoned, Problem, Source, options
+from relax_mlir.script.statements import Block, Owner, attribute, exported_name
 from relax_mlir.symbolic import is_identifier, symbol
+
+
+class Head(Protocol):
+    """The head of a function."""
+
+    @property
+    def node(self) -> ast.FunctionDef: ...
+    @property
+    def result(self) -> StructInfo | None: ...
+
+
+HeadT = TypeVar("HeadT", bound=Head)
+
+
+def reading_order(heads: Mapping[str, HeadT], callee: Callable[[ast.expr], str | None]) -> list[HeadT]:
+    """Return the functions in source order, except that callees without a result annotation come first.
+
+    Functions in a call cycle keep their order. `callee` returns the name of the function ``cls.f``.
+    """
+    found: dict[str, HeadT] = {}
+    waiting: set[str] = set()
+
+    def visit(name: str) -> None:
+        if name in found or name in waiting:
+            return
+        waiting.add(name)
+        for other in _mentioned(heads[name].node, callee):
+            if other in heads and heads[other].result is None:
+                visit(other)
+        found[name] = heads[name]
+
+    for name in heads:
+        visit(name)
+    return list(found.values())
+
+
+def _mentioned(node: ast.FunctionDef, callee: Callable[[ast.expr], str | None]) -> Iterator[str]:
+    for statement in node.body:
+        for part in ast.walk(statement):
+            name = callee(part) if isinstance(part, ast.Attribute) else None
+            if name is not None:
+                yield name
+
+
+def place_in_order(functions: list[func.FuncOp]) -> None:
+    """Reorder functions of a module, each after its predecessor in the list."""
+    for previous, function in itertools.pairwise(functions):
+        function.operation.move_after(previous.operation)
+
 
 _PLACE = re.compile(r"^(?P<file>.*):(?P<line>\d+):(?P<column>\d+)$")
 

@@ -2,18 +2,43 @@
 
 from __future__ import annotations
 
+import json
 import keyword
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, TypeGuard
 
+import numpy as np
+
+from relax_mlir import op as builders
 from relax_mlir.analysis.well_formed import parameter_names
-from relax_mlir.dialects.attributes import FUNCTION_ATTRS, MODULE_ATTRS, PARAMS, SYMBOL_BOUNDS
-from relax_mlir.dialects.base import op_class
+from relax_mlir.dialects.attributes import (
+    BY_SIZE,
+    FUNCTION_ATTRS,
+    MODULE_ATTRS,
+    PARAM_NAME,
+    PARAMS,
+    PRIM_FUNC,
+    SYMBOL_BOUNDS,
+)
+from relax_mlir.dialects.base import RelaxOp, ir_fields, op_class
 from relax_mlir.dialects.bounds import read_bounds
+from relax_mlir.dialects.constants import broadcast_splat, resource_name, to_numpy
+from relax_mlir.dialects.location import located_at
 from relax_mlir.dialects.loops import known_integer, loop_symbol
 from relax_mlir.dialects.structure import TUPLE, integer_of
+from relax_mlir.dialects.traits import (
+    IsConditional,
+    IsLoop,
+    IsStatement,
+    ListsArguments,
+    WrittenInside,
+    has_trait,
+    ops_with,
+)
+from relax_mlir.dialects.types import Callable as CallableInfo
 from relax_mlir.dialects.types import (
-    Callable,
     Object,
     Prim,
     Shape,
@@ -24,16 +49,412 @@ from relax_mlir.dialects.types import (
     struct_info,
 )
 from relax_mlir.dialects.value import Value
-from relax_mlir.error import VerifyError
-from relax_mlir.ir_queries import callee_of, defining_op, entry_block, free_number
+from relax_mlir.error import RelaxError, VerifyError
+from relax_mlir.ir_queries import callee_of, defining_op, entry_block, free_number, has_one_use, ops_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.op.op_registry import written_name
-from relax_mlir.script.attribute_text import attribute_text, dictionary_text
-from relax_mlir.script.builder_calls import keyword_arguments, python_text, python_value, quoted
-from relax_mlir.script.constants import constant_names, literal
-from relax_mlir.script.inlining import inlined_ops
-from relax_mlir.script.scriptable import OPERATORS, PREDICATES, RESERVED, SIGNATURE, is_scriptable
 from relax_mlir.symbolic import Dim
+
+INLINE_ELEMENTS = 16
+"""Constants of at most this many elements are literals; larger ones are referenced by name."""
+CONSTANT = "relax.constant"
+
+
+def script_constants(module: ir.Module) -> dict[str, np.ndarray[Any, Any]]:
+    """The arrays that the script form of `module` names: what `parse` takes as `constants`.
+
+    A ``dense`` splat is a read-only broadcast scalar, which takes the memory of one element.
+    """
+    with module.context:
+        return {name: _elements(op.attributes["value"]) for op, name in _named(module)}
+
+
+def _elements(attribute: ir.Attribute) -> np.ndarray[Any, Any]:
+    splat = broadcast_splat(attribute)
+    return to_numpy(attribute) if splat is None else splat
+
+
+def constant_names(module: ir.Module) -> dict[ir.Operation, str]:
+    """The names of the constants that are too large for a literal."""
+    return dict(_named(module))
+
+
+def _named(module: ir.Module) -> Iterator[tuple[ir.Operation, str]]:
+    taken = {
+        resource_name(op.attributes["value"]) for op in ops_of(module.operation, CONSTANT) if _is_resource(op)
+    }
+    count = 0
+    for op in ops_of(module.operation, CONSTANT):
+        if literal(op.attributes["value"]) is not None:
+            continue
+        if _is_resource(op):
+            yield op, resource_name(op.attributes["value"])
+            continue
+        while f"constant_{count}" in taken:
+            count += 1
+        taken.add(f"constant_{count}")
+        yield op, f"constant_{count}"
+
+
+def _is_resource(op: ir.Operation) -> bool:
+    return not isinstance(op.attributes["value"], ir.DenseElementsAttr)
+
+
+def literal(value: ir.Attribute) -> str | None:
+    """Write a constant as ``R.const(...)``; None if it is too large or a literal would lose information."""
+    info = struct_info(value.type)
+    assert isinstance(info, Tensor) and info.shape is not None and info.dtype is not None
+    if math.prod(d for d in info.shape if isinstance(d, int)) > INLINE_ELEMENTS:
+        return None
+    array = to_numpy(value)
+    listed = array.tolist()
+    again = np.array(listed, dtype=info.dtype.numpy)
+    if again.shape != array.shape or again.tobytes() != array.tobytes():
+        return None
+    return f'R.const({number_text(listed)}, "{info.dtype}")'
+
+
+def number_text(item: Any) -> str:  # noqa: ANN401 - numbers in lists
+    """Write numbers, in nested lists, as Python text. Infinities and NaN have no literal."""
+    if isinstance(item, list):
+        return f"[{', '.join(map(number_text, item))}]"
+    if isinstance(item, float) and not math.isfinite(item):
+        return f'float("{item}")'
+    return repr(item)
+
+
+INLINE = ops_with(WrittenInside)
+NEVER = ops_with(IsConditional, IsLoop, IsStatement)
+
+
+def inlined_ops(ops: Sequence[ir.Operation], *, as_expression: bool = False) -> set[ir.Operation]:
+    """Return the ops of a block that are printed inside their user.
+
+    Expressions are parsed innermost first, left to right. An op may be nested in its user if that is its only use and
+    if parsing emits it at its position in the block. With `as_expression`, the block must become one expression, so any
+    op may be nested.
+    """
+    found: set[ir.Operation] = set()
+    position = len(ops) - 1
+    while position >= 0:
+        position = _claim(ops, position, found, as_expression) - 1
+    return found
+
+
+def _claim(ops: Sequence[ir.Operation], position: int, found: set[ir.Operation], anything: bool) -> int:
+    """Nest ops in the op at `position`; return the position of the first op of its expression."""
+    first = position
+    for operand in reversed(_expression_operands(ops[position])):
+        defining = defining_op(operand)
+        if (
+            first == 0
+            or defining is None
+            or defining != ops[first - 1]
+            or not _may_stand_inside(defining, operand, ops[position], anything)
+        ):
+            continue
+        found.add(defining)
+        first = _claim(ops, first - 1, found, anything)
+    return first
+
+
+def _expression_operands(op: ir.Operation) -> list[ir.Value]:
+    """Operands that are printed with the op; values that a loop carries are bound to names before it."""
+    operands = list(op.operands)
+    if op.name == "scf.while":
+        return []
+    return operands[:3] if op.name == "scf.for" else operands
+
+
+def _may_stand_inside(op: ir.Operation, value: ir.Value, user: ir.Operation, anything: bool) -> bool:
+    if not has_one_use(value) or op.name in NEVER or (not anything and op.name not in INLINE):
+        return False
+    if op.name == TUPLE and user.name == "relax.tuple_get_item":
+        return False  # Python would take the field from the tuple literal
+    if op.name == "relax.tuple_get_item" and _says_less(op):
+        return False  # its type is annotated at its name
+    return op.name != "relax.constant" or literal(op.attributes["value"]) is not None
+
+
+def _says_less(get: ir.Operation) -> bool:
+    """True if a field's type differs from that in the tuple type, being less precise."""
+    fields = ir.TupleType(get.operands[0].type)
+    number = ir.IntegerAttr(get.attributes["index"]).value
+    return bool(fields.get_type(number) != get.results[0].type)
+
+
+SIGNATURE = frozenset({"sym_name", "function_type", "sym_visibility", "arg_attrs"})
+"""Attributes that the head of a function shows."""
+OPERATORS = {"arith.addi": "+", "arith.subi": "-", "arith.muli": "*", "arith.floordivsi": "//"}
+"""Python's operators on integers."""
+PREDICATES = ("==", "!=", "<", "<=", ">", ">=")
+"""Comparisons of integers, in the order of `arith`'s predicates."""
+RESERVED = frozenset({"R", "T", "I", "cls", "constants", "float", "range"})
+"""Names that are reserved in a script."""
+
+
+def is_scriptable(op: ir.OpView) -> TypeGuard[func.FuncOp]:
+    """True for Relax functions whose every op, type and attribute has a script form."""
+    if not isinstance(op, func.FuncOp) or op.is_external or PRIM_FUNC in op.attributes:
+        return False
+    name = op.name.value
+    if not name.isidentifier() or keyword.iskeyword(name) or "res_attrs" in op.attributes:
+        return False
+    if (
+        "sym_visibility" in op.attributes
+        and ir.StringAttr(op.attributes["sym_visibility"]).value != "private"
+    ):
+        return False
+    parameters = op.attributes["arg_attrs"] if "arg_attrs" in op.attributes else ()  # noqa: SIM401 - no dict
+    if any(set(_keys(item)) - {PARAM_NAME} for item in parameters):
+        return False
+    if len(op.type.results) != 1 or len(op.regions[0].blocks) != 1:
+        return False
+    return all(map(_is_value_type, op.type.inputs)) and _block(entry_block(op))
+
+
+def _keys(attributes: ir.Attribute) -> list[str]:
+    return [item.name for item in ir.DictAttr(attributes)]
+
+
+def _is_value_type(type_: ir.Type) -> bool:
+    """True if an annotation can name the type; ``index``, a type of MLIR, has none."""
+    if isinstance(type_, ir.IndexType):
+        return False
+    try:
+        info = struct_info(type_)
+    except RelaxError:
+        return False
+    with type_.context:
+        return bool(info.to_type() == type_)
+
+
+def _block(block: ir.Block, skip: int = 0) -> bool:
+    """True if all ops after the first `skip` have a script form."""
+    ops = [view.operation for view in block.operations][skip:]
+    if len(ops) == 0:
+        return False
+    inside = inlined_ops(ops)
+    return all(_op(op, inside) for op in ops)
+
+
+def _op(op: ir.Operation, inside: set[ir.Operation]) -> bool:
+    if op.name in ("func.return", "relax.output", "relax.lambda_return"):
+        return len(op.operands) == 1
+    if op.name == "scf.yield":
+        return True
+    if op.name == "tensor.extract":
+        return op in inside and _user(op) in ("scf.if", "scf.condition")
+    if op.name == "arith.cmpi":
+        is_signed = ir.IntegerAttr(op.attributes["predicate"]).value < len(PREDICATES)
+        is_condition = op in inside and _user(op) in ("scf.if", "scf.condition", "tensor.from_elements")
+        return is_signed and is_condition and _are_values(op.operands)
+    if not _are_values(op.results):
+        return False
+    special = _SPECIAL.get(op.name)
+    if special is not None:
+        return special(op, inside)
+    if op_class(op) is None or len(op.results) > 1:
+        return False
+    return not has_trait(op, ListsArguments) or defining_op(op.operands[0]) in inside
+
+
+def _are_values(values: Iterable[ir.Value]) -> bool:
+    return all(_is_value_type(value.type) for value in values)
+
+
+def _user(op: ir.Operation) -> str:
+    uses = list(op.results[0].uses)
+    return str(uses[0].owner.operation.name) if len(uses) == 1 else ""
+
+
+def _is_flag(value: ir.Value, inside: set[ir.Operation]) -> bool:
+    """True if a condition is printed where it is used."""
+    defining = defining_op(value)
+    return defining in inside and defining is not None and defining.name in ("tensor.extract", "arith.cmpi")
+
+
+def _conditional(op: ir.Operation, inside: set[ir.Operation]) -> bool:
+    """True if a conditional has a script form. One that selects between implementations (`BY_SIZE`) has none."""
+    if BY_SIZE in op.attributes or not _is_flag(op.operands[0], inside):
+        return False
+    return all(_block(block) for region in op.regions for block in region.blocks)
+
+
+def _for(op: ir.Operation, inside: set[ir.Operation]) -> bool:
+    if not _are_values(op.operands):
+        return False
+    symbol, step = loop_symbol(op), known_integer(Value(op.operands[2]))
+    if symbol is None or not symbol.isidentifier() or keyword.iskeyword(symbol) or symbol in RESERVED:
+        return False
+    lower = known_integer(Value(op.operands[0]))
+    counts_up = isinstance(step, int) and step > 0 and not (isinstance(lower, int) and lower < 0)
+    return counts_up and _block(entry_block(op), skip=1)
+
+
+def _while(op: ir.Operation, inside: set[ir.Operation]) -> bool:
+    before, after = (region.blocks[0] for region in op.regions)
+    ops = [view.operation for view in before.operations]
+    if list(ops[-1].operands)[1:] != list(before.arguments):
+        return False
+    within = inlined_ops(ops, as_expression=True)
+    is_expression = set(ops[:-1]) == within and all(_op(item, within) for item in ops[:-1])
+    return is_expression and _is_flag(ops[-1].operands[0], within) and _block(after)
+
+
+def _tuple(op: ir.Operation, inside: set[ir.Operation]) -> bool:
+    return str(op.results[0].type) == str(ir.TupleType.get_tuple([v.type for v in op.operands]))
+
+
+def _dataflow(op: ir.Operation, inside: set[ir.Operation]) -> bool:
+    return _block(entry_block(op))
+
+
+def _arithmetic(op: ir.Operation, inside: set[ir.Operation]) -> bool:
+    return _are_values(op.operands)
+
+
+def _from_elements(op: ir.Operation, inside: set[ir.Operation]) -> bool:
+    if len(op.operands) != 1 or ir.RankedTensorType(op.results[0].type).rank != 0:
+        return False
+    defining = defining_op(op.operands[0])
+    is_comparison = defining in inside and defining is not None and defining.name == "arith.cmpi"
+    return is_comparison or _are_values(op.operands)
+
+
+def _is_lambda(op: ir.Operation, inside: set[ir.Operation]) -> bool:
+    """True if parsing a nested function would infer its type again, apart from its purity, which is printed."""
+    body = entry_block(op)
+    ends = body.operations[-1].operation
+    declared = struct_info(op.results[0].type)
+    params = [struct_info(argument.type) for argument in body.arguments]
+    pure = isinstance(declared, CallableInfo) and declared.pure
+    if declared != CallableInfo(params, struct_info(ends.operands[0].type), pure):
+        return False
+    return all(map(_is_value_type, (argument.type for argument in body.arguments))) and _block(body)
+
+
+_SPECIAL: dict[str, Callable[[ir.Operation, set[ir.Operation]], bool]] = {
+    "scf.if": _conditional,
+    "scf.for": _for,
+    "scf.while": _while,
+    "relax.dataflow": _dataflow,
+    "tensor.from_elements": _from_elements,
+    "relax.lambda": _is_lambda,
+    TUPLE: _tuple,
+    **dict.fromkeys(OPERATORS, _arithmetic),
+}
+
+
+RENAMED = {
+    "expand_dims": {"axes": "axis"},
+    "squeeze": {"axes": "axis"},
+    "split": {"sections": "indices_or_sections"},
+}
+"""Attributes whose builder argument has another name."""
+
+PREFIX = "relax."
+
+
+def keyword_arguments(op: ir.Operation, cls: type[RelaxOp]) -> dict[str, Any] | None:
+    """Return the keyword arguments with which the builder rebuilds `op`, or None if the result differs."""
+    name = op.name.removeprefix(PREFIX)
+    renamed = RENAMED.get(name, {})
+    arguments: dict[str, Any] = {}
+    for attribute in ir_fields(cls)[1]:
+        value = op.attributes[attribute]
+        if isinstance(value, ir.UnitAttr):
+            continue
+        try:
+            arguments[renamed.get(attribute, attribute)] = python_value(value)
+        except ValueError:
+            return None
+    builder: Any = builders
+    for part in written_name(op.name).split("."):
+        builder = getattr(builder, part, None)
+    return arguments if callable(builder) and _makes_it(op, builder, arguments) else None
+
+
+def _makes_it(op: ir.Operation, builder: Any, arguments: dict[str, Any]) -> bool:  # noqa: ANN401 - a builder
+    with ir.Location.unknown():
+        scratch = ir.Module.create()
+        with ir.InsertionPoint(scratch.body):
+            holder = func.FuncOp(
+                "f", ir.FunctionType.get([v.type for v in op.operands], []), visibility="private"
+            )
+        block = holder.add_entry_block()
+    try:
+        with ir.InsertionPoint(block), ir.Location.unknown(), located_at("", 0, 0):
+            builder(*map(Value, block.arguments), **arguments)
+    except (RelaxError, TypeError, ValueError, AttributeError):
+        return False
+    made = [view.operation for view in block.operations]
+    return len(made) == 1 and made[0].name == op.name and _attributes(made[0]) == _attributes(op)
+
+
+def _attributes(op: ir.Operation) -> dict[str, str]:
+    named = [op.attributes[i] for i in range(len(op.attributes))]
+    return {item.name: str(item.attr) for item in named}
+
+
+def python_value(value: ir.Attribute) -> Any:  # noqa: ANN401 - a number, text, or a list of such
+    """Return an attribute as a Python value. Raises `ValueError` for an attribute without a Python form."""
+    if isinstance(value, ir.BoolAttr):
+        return bool(value.value)
+    if isinstance(value, ir.IntegerAttr | ir.FloatAttr | ir.StringAttr):
+        return value.value
+    if isinstance(value, ir.ArrayAttr):
+        return [python_value(item) for item in value]
+    if isinstance(value, ir.TypeAttr):
+        try:
+            info = struct_info(ir.RankedTensorType.get([], value.value, loc=ir.Location.unknown()))
+        except (RelaxError, ir.MLIRError) as error:
+            raise ValueError(str(error)) from None
+        assert isinstance(info, Tensor) and info.dtype is not None
+        return info.dtype.name
+    if isinstance(value, ir.UnitAttr):
+        return None
+    raise ValueError(f"{value} has no Python form")
+
+
+def python_text(value: Any) -> str:  # noqa: ANN401 - what `python_value` gives
+    """Write a Python value as source text, with strings in double quotes."""
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, list):
+        return f"[{', '.join(map(python_text, value))}]"
+    return number_text(value)
+
+
+def quoted(text: str) -> str:
+    """A Python string literal in double quotes."""
+    return json.dumps(text)
+
+
+def dictionary_text(value: ir.Attribute) -> str:
+    """Write a dictionary of attributes as Python. A unit attribute becomes None."""
+    items = (f"{quoted(item.name)}: {_entry(item.attr)}" for item in ir.DictAttr(value))
+    return f"{{{', '.join(items)}}}"
+
+
+def _entry(value: ir.Attribute) -> str:
+    return "None" if isinstance(value, ir.UnitAttr) else attribute_text(value)
+
+
+def attribute_text(value: ir.Attribute) -> str:
+    """Write an attribute as a Python literal if the literal implies its type, else as ``I.attribute("…")``."""
+    if isinstance(value, ir.DictAttr):
+        return dictionary_text(value)
+    if isinstance(value, ir.ArrayAttr):
+        return f"[{', '.join(map(attribute_text, value))}]"
+    plain = isinstance(value, ir.StringAttr | ir.BoolAttr | ir.TypeAttr)
+    plain = plain or (isinstance(value, ir.IntegerAttr) and str(value.type) == "i64")
+    plain = plain or (isinstance(value, ir.FloatAttr) and str(value.type) == "f64")
+    try:
+        return python_text(python_value(value)) if plain else f"I.attribute({quoted(str(value))})"
+    except ValueError:
+        return f"I.attribute({quoted(str(value))})"
+
 
 INDENT = "    "
 
@@ -69,7 +490,7 @@ def annotation(info: StructInfo) -> str:
         return f'R.Prim("{info.dtype}")'
     if isinstance(info, Tuple):
         return f"R.Tuple({', '.join(map(annotation, info.fields))})"
-    if isinstance(info, Callable):
+    if isinstance(info, CallableInfo):
         pure = ["pure=True"] if info.pure else []
         if info.params is None or info.result is None:
             return f"R.Callable({', '.join(pure)})"
@@ -216,7 +637,7 @@ class _Printer:
 
     def function_inside(self, op: ir.Operation) -> Iterator[str]:
         info = struct_info(op.results[0].type)
-        assert isinstance(info, Callable) and info.result is not None
+        assert isinstance(info, CallableInfo) and info.result is not None
         name = self.bind(op, "f")
         body = entry_block(op)
         params, around = [], self.names.taken
@@ -330,7 +751,7 @@ class _Printer:
 
     def on_extern_func(self, op: ir.Operation) -> str:
         info = struct_info(op.results[0].type)
-        known = "" if info == Callable() else f", {annotation(info)}"
+        known = "" if info == CallableInfo() else f", {annotation(info)}"
         return f"R.ExternFunc({attribute_text(op.attributes['func'])}{known})"
 
     def on_tensor_extract(self, op: ir.Operation) -> str:

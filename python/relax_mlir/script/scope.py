@@ -1,4 +1,4 @@
-"""Name resolution in a script: values of the function, symbols, and captured Python names."""
+"""Names in a script: values of the function, declared symbols, and captured Python names."""
 
 from __future__ import annotations
 
@@ -7,11 +7,16 @@ from collections import ChainMap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from relax_mlir import symbolic
 from relax_mlir.error import UnknownNameError
 from relax_mlir.script.source import Poisoned, Problem
+from relax_mlir.symbolic import Expr
+
+if TYPE_CHECKING:
+    from relax_mlir.script.expressions import Expressions
+
 
 POISON = object()
 """The value of a name whose definition had an error."""
@@ -105,3 +110,124 @@ def _direct(root: Any) -> tuple[str, str] | None:  # noqa: ANN401 - a captured P
 def is_path(found: tuple[str, str] | None, root: str, *names: str) -> bool:
     """True if `found` is one of `names` in `root`."""
     return found is not None and found[0] == root and found[1] in names
+
+
+INTEGERS = ("int64", "int32")
+"""Integer types of typed integers."""
+SYMBOL = "int64"
+"""The type of symbols."""
+FLOATS = ("float16", "float32", "float64")
+IMMEDIATE = {"IntImm": INTEGERS, "FloatImm": FLOATS}
+"""TVM's typed numbers whose dtype is a string."""
+NAMED = ("Var", "SizeVar", "var")
+"""``T.Var("m", "int64")``; ``T.var("int64")``."""
+
+
+def declared(scope: Scope, target: ast.expr, value: ast.expr) -> dict[str, Expr] | None:
+    """Return the symbols declared by ``m = T.int64()`` or ``m, n = T.int64(), T.int64()``; None for other code."""
+    if isinstance(target, ast.Tuple | ast.List) and isinstance(value, ast.Tuple | ast.List):
+        parts = [declared(scope, *pair) for pair in zip(target.elts, value.elts, strict=False)]
+        if not parts or len(target.elts) != len(value.elts) or any(part is None for part in parts):
+            return None
+        return {name: symbol for part in parts if part is not None for name, symbol in part.items()}
+    if not isinstance(target, ast.Name) or not isinstance(value, ast.Call):
+        return None
+    path = scope.path(value.func)
+    if path is None or path[0] != "T":
+        return None
+    name = _name(target, value, path[1])
+    return None if name is None else {target.id: symbolic.symbol(name)}
+
+
+def _name(target: ast.Name, node: ast.Call, kind: str) -> str | None:
+    """Return the symbol's name; None if the call declares none."""
+    if kind in INTEGERS and not node.args:
+        for keyword in node.keywords:
+            if keyword.arg != "is_size_var":
+                raise Problem(keyword, f"T.{kind}() takes is_size_var, not '{keyword.arg}'", "ArgumentError")
+        if kind != SYMBOL:
+            raise Problem(
+                node, f"symbols are integers of 64 bits: write {target.id} = T.{SYMBOL}()", "DTypeError"
+            )
+        return target.id
+    if kind not in NAMED:
+        return None
+    written = [*node.args, *(k.value for k in node.keywords if k.arg == "dtype")]
+    texts = [a.value if isinstance(a, ast.Constant) and isinstance(a.value, str) else None for a in written]
+    dtype = texts[-1] if kind == "var" or len(texts) > 1 else "int64"
+    if not texts or texts[0] is None or dtype != SYMBOL:
+        raise Problem(node, 'a symbol is declared by `m = T.int64()`, or `m = T.Var("m", "int64")`')
+    name = target.id if kind == "var" else texts[0]
+    if not symbolic.is_identifier(name):
+        raise Problem(node, f"{name!r} is no name of a symbol")
+    return name
+
+
+def number(expressions: Expressions, node: ast.Call, kind: str) -> Any:  # noqa: ANN401 - a number or an expression
+    """Return the number of ``T.int64(4)``, ``T.float32(1.5)`` or ``T.FloatImm("float32", 1.5)`` as an operand."""
+    if kind in IMMEDIATE and len(node.args) == 2 and not node.keywords:
+        dtype = node.args[0].value if isinstance(node.args[0], ast.Constant) else None
+        if dtype not in IMMEDIATE[kind]:
+            raise Problem(
+                node, f"the first argument of T.{kind} is one of {', '.join(IMMEDIATE[kind])}", "DTypeError"
+            )
+        return number(
+            expressions, ast.copy_location(ast.Call(node.func, node.args[1:], []), node), str(dtype)
+        )
+    if kind not in (*INTEGERS, *FLOATS, "bool"):
+        hint = "stands in the body of a function with @T.prim_func"
+        raise Problem(
+            node, f"T.{kind} {hint}" if kind not in NAMED else f"a symbol is declared by `m = T.{kind}(…)`"
+        )
+    if len(node.args) != 1 or node.keywords:
+        raise Problem(node, f"a symbol is declared on a line of its own: `m = T.{kind}()`")
+    found = expressions.evaluate(node.args[0])
+    if kind in INTEGERS and isinstance(found, int | Expr) and not isinstance(found, bool):
+        require_exact(node, kind, found, str(found))
+        return found
+    if kind in FLOATS and isinstance(found, int | float) and not isinstance(found, bool):
+        return float(found)
+    if kind == "bool" and isinstance(found, bool | int):
+        return bool(found)
+    raise Problem(node, f"T.{kind} in a Relax function takes a number that is written out", "ArgumentError")
+
+
+def require_exact(node: ast.expr, dtype: str, value: object, text: str) -> None:
+    """Raise `Problem` if an integer of `dtype` may not hold `value`, which is written as `text`: symbols are int64."""
+    if dtype == "int64" or (isinstance(value, int) and -(2**31) <= value < 2**31):
+        return
+    message = f"{dtype} may not hold {text}, and a dimension is an int64: write T.int64({text})"
+    raise Problem(node, message, "DTypeError")
+
+
+INSTEAD = {
+    "max": "R.max is that of the elements of one tensor, R.maximum that of two",
+    "min": "R.min is that of the elements of one tensor, R.minimum that of two",
+    "sum": "R.sum adds the elements of one tensor, + adds tensors",
+    "any": "R.max of a bool tensor says whether any is true",
+    "all": "R.min of a bool tensor says whether all are true",
+    "len": "write x.shape[0]",
+    "int": 'write R.astype(x, "int64")',
+    "bool": 'write R.astype(x, "bool")',
+    "divmod": "write x // y and x % y",
+    "pow": "write x ** y",
+    "range": "loops run over it: `for i in range(n):`",
+    "str": "R.print shows values when the program runs",
+    "repr": "R.print shows values when the program runs",
+}
+"""Replacements by function name."""
+
+ATTRIBUTES = {
+    "T": "R.permute_dims({0})",
+    "mT": "R.permute_dims({0}, axes)",
+    "transpose": "R.permute_dims({0})",
+    "view": "R.reshape({0}, …)",
+    "to": "R.astype({0}, …)",
+    "float": 'R.astype({0}, "float32")',
+    "int": 'R.astype({0}, "int32")',
+    "size": "R.prod(R.shape_to_tensor(R.shape_of({0})))",
+    "item": "{0}",
+    "numpy": "{0}",
+    "tolist": "{0}",
+}
+"""Replacements of methods and attributes of NumPy and PyTorch."""

@@ -1,34 +1,260 @@
-"""Statements of a script function: they bind names, open blocks or end the function."""
+"""Statements of a script function: they bind names, open blocks, set attributes or end the function."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from relax_mlir import symbolic
 from relax_mlir.builder import BlockBuilder
-from relax_mlir.dialects.structure import constant
+from relax_mlir.dialects.attributes import FORCE_PURE, SYMBOL_BOUNDS
+from relax_mlir.dialects.base import implies
+from relax_mlir.dialects.structure import constant, match_shape, shape_expr
 from relax_mlir.dialects.traits import HasEffect, has_trait
-from relax_mlir.dialects.types import Shape, StructInfo, Tensor
+from relax_mlir.dialects.type_queries import parameter_symbols
+from relax_mlir.dialects.types import Callable, Object, Shape, StructInfo, Tensor, Tuple
 from relax_mlir.dialects.value import Value
-from relax_mlir.error import RelaxError
+from relax_mlir.error import ArgumentError, RelaxError
 from relax_mlir.ir_queries import defining_op
-from relax_mlir.script import conditionals, loops
-from relax_mlir.script.attributes import shape
-from relax_mlir.script.builtin_calls import as_op
-from relax_mlir.script.calls import MODULE_NAMES
-from relax_mlir.script.closures import define_function
-from relax_mlir.script.effects import assert_statement
+from relax_mlir.mlir import ir
+from relax_mlir.script import control_flow, function_calls
+from relax_mlir.script.annotations import parts_of, read_annotation, read_dims, shape_attribute
+from relax_mlir.script.calls import MODULE_NAMES, as_op, assert_statement, define_function
+from relax_mlir.script.control_flow import UNNAMED, Later, assigned, last_reads, returns
 from relax_mlir.script.expressions import Expressions, bound, is_shape_value
-from relax_mlir.script.flow import UNNAMED, Later, assigned, last_reads, returns
-from relax_mlir.script.function_attributes import function_attributes
-from relax_mlir.script.packed_calls import packed_statement
-from relax_mlir.script.refinement import annotated_value, coarsened, retyped
-from relax_mlir.script.scope import POISON, is_path
+from relax_mlir.script.function_calls import packed_statement
+from relax_mlir.script.scope import POISON, Scope, declared, is_path
 from relax_mlir.script.source import Poisoned, Problem
-from relax_mlir.script.symbols import declared
+
+# Annotated assignments: an annotation refines or coarsens a value, and what it leaves out stays as inferred.
+#
+# ``y: R.Tensor((n, 4)) = x`` keeps the dtype of ``x``, ``s: R.Shape = shape_of(x)`` keeps the rank and values. What is
+# written as unknown (``_``, None, "?") is unknown from there on.
+
+
+def annotated_value(block: Block, node: ast.AnnAssign) -> tuple[Value | None, StructInfo]:
+    """Return the value of ``y: annotation = x`` and its struct info from there on. Raises `Problem`.
+
+    The value is None for a call that is evaluated for its side effects; its result is the empty tuple.
+    """
+    if node.value is None:
+        raise Problem(node, "a declaration without a value")
+    scope = block.expressions.scope
+    problem: Problem | None = None
+    info: StructInfo | None = None
+    try:
+        info = _of_the_call(block, node) or read_annotation(node.annotation, scope)
+    except Problem as error:
+        problem = error
+    value = _value(block, node.value, info)
+    if problem is not None or info is None:
+        raise problem or Problem(node.annotation, "no annotation")
+    known = Tuple() if value is None else value.struct_info
+    wanted = refined(node.annotation, scope, info, known)
+    if not implies(known, wanted):
+        raise Problem(
+            node.annotation,
+            f"'{ast.unparse(node.target)}' is annotated as {info}, but its value is {known}; "
+            "R.match_shape asserts at run time what is not known here",
+            "ShapeError",
+        )
+    return value, wanted
+
+
+def _of_the_call(block: Block, node: ast.AnnAssign) -> StructInfo | None:
+    """The annotation of ``R.call_tir(s, ...)`` as ``R.Tensor[s, "f32"]``, without the shape if the rank is unknown."""
+    scope, call = block.expressions.scope, node.value
+    kind, _, named = parts_of(node.annotation, scope)
+    shape = named.get("shape") if kind == "Tensor" else None
+    if not isinstance(shape, ast.Name) or not isinstance(call, ast.Call):
+        return None
+    value = scope.values.get(shape.id)
+    if not isinstance(value, Value) or value.struct_info != Shape():
+        return None
+    given = [ast.unparse(item) for item in (*call.args, *(k.value for k in call.keywords))]
+    if not is_path(block.path(call.func), "R", "call_tir") or shape.id not in given:
+        return None
+    return read_annotation(_without_shape(node.annotation, named), scope)
+
+
+def _without_shape(annotation: ast.expr, named: dict[str, ast.expr]) -> ast.expr:
+    """Return the annotation of a tensor without its shape."""
+    head = annotation.value if isinstance(annotation, ast.Subscript) else annotation
+    keywords = [ast.keyword(name, part) for name, part in named.items() if name != "shape"]
+    call = ast.Call(head.func if isinstance(head, ast.Call) else head, [], keywords)
+    return ast.fix_missing_locations(ast.copy_location(call, annotation))
+
+
+def _value(block: Block, node: ast.expr, info: StructInfo | None) -> Value | None:
+    """Return the value of an expression annotated as `info`; None for a call without a result."""
+    expressions = block.expressions
+    if isinstance(info, Shape) and isinstance(node, ast.Tuple | ast.List):
+        return expressions.apply(node, shape_expr, read_dims(node, expressions.scope))
+    if info is not None and isinstance(node, ast.Call):
+        path = block.path(node.func)
+        if is_path(path, "R", "call_packed", "call_pure_packed") and as_op(expressions, node) is None:
+            pure = is_path(path, "R", "call_pure_packed") or (block.in_dataflow and isinstance(info, Shape))
+            return function_calls.annotated_call(expressions, node, info, pure=pure)
+    found = expressions.evaluate(node)
+    if found is None and not isinstance(node, ast.Constant):
+        return None
+    if isinstance(found, int | float) and isinstance(info, Tensor) and info.shape == ():
+        dtype = None if info.dtype is None else info.dtype.name
+        return expressions.apply(node, constant, found, dtype)
+    value = expressions.relax_value(node, found)
+    if isinstance(node, ast.Call) and is_path(block.path(node.func), "R", "match_shape", "match_cast"):
+        return _with_dtype(block, node, value, info)
+    return value
+
+
+def _with_dtype(block: Block, node: ast.expr, value: Value, info: StructInfo | None) -> Value:
+    """Return the result of a `match_shape`; one more `match_shape` asserts the annotated dtype if it is unknown."""
+    known = value.struct_info
+    if not isinstance(info, Tensor) or not isinstance(known, Tensor):
+        return value
+    if info.dtype is None or known.dtype is not None or known.shape is None:
+        return value
+    return block.expressions.apply(node, match_shape, value, known.shape, info.dtype.name)
+
+
+def refined(node: ast.expr, scope: Scope, info: StructInfo, known: StructInfo) -> StructInfo:
+    """Return `info`, which the annotation `node` gives, completed from the `known` struct info."""
+    _, arguments, named = parts_of(node, scope)
+    if isinstance(info, Object):
+        return known
+    if isinstance(info, Shape) and isinstance(known, Shape):
+        return info if arguments or "values" in named else _of_rank(info, named, known)
+    if isinstance(info, Callable) and isinstance(known, Callable):
+        return info if arguments or named else known
+    if isinstance(info, Tuple) and isinstance(known, Tuple) and len(info.fields) == len(known.fields):
+        items = list(arguments)
+        if len(items) == 1 and isinstance(items[0], ast.List | ast.Tuple):
+            items = list(items[0].elts)
+        pairs = zip(items, info.fields, known.fields, strict=False)
+        return Tuple([refined(*(item, scope, field, other)) for item, field, other in pairs])
+    if isinstance(info, Tuple) and isinstance(known, Tuple) and not arguments:
+        return known
+    if not isinstance(info, Tensor) or not isinstance(known, Tensor):
+        return info
+    dtype = info.dtype if "dtype" in named else known.dtype
+    keeps_shape = "shape" not in named and ("ndim" not in named or info.ndim == known.ndim)
+    return Tensor(known.shape if keeps_shape else info.shape, dtype)
+
+
+def _of_rank(info: Shape, named: dict[str, ast.expr], known: Shape) -> Shape:
+    """Complete the annotation of a shape that gives at most the rank."""
+    return info if "ndim" in named and info.ndim is not None and info.ndim != known.ndim else known
+
+
+def coarsened(value: Value, info: StructInfo) -> Value:
+    """Give the result of a Relax op the struct info of its annotation."""
+    defining = defining_op(value.ssa)
+    if defining is None or not defining.name.startswith("relax.") or defining.name == "relax.dataflow":
+        return value
+    return retyped(value, info)
+
+
+def retyped(value: Value, info: StructInfo) -> Value:
+    """Give `value` another struct info, which its known one implies."""
+    if str(value.struct_info) != str(info) or value.ssa.type != info.to_type():
+        value.ssa.set_type(info.to_type())
+    return Value(value.ssa)
+
+
+NAME = "global_symbol"
+"""TVM's attribute for the exported name of a function, which is the function's symbol here."""
+LOWER, UPPER = "tir_var_lower_bound", "tir_var_upper_bound"
+"""TVM's dictionaries of bounds of symbols."""
+Bounds = dict[str, tuple[int, int | None]]
+
+
+def function_attributes(block: Block, node: ast.Call) -> None:
+    """Record the attributes of the function whose body is `block`. Raises `Problem`."""
+    if not block.is_body:
+        raise Problem(node, "R.func_attr stands at the beginning of a function")
+    given = block.expressions.evaluate(node.args[0]) if len(node.args) == 1 else None
+    if not isinstance(given, dict) or not all(isinstance(key, str) for key in given):
+        raise Problem(node, "R.func_attr takes a dictionary of names and values")
+    bounds = _bounds(block, node, given)
+    if bounds:
+        block.expressions.apply(node, block.builder.bound_symbols, bounds)
+    for name, value in given.items():
+        if name == NAME:
+            _check_name(block, node, value)
+        elif name != FORCE_PURE or value:
+            flag = True if name == FORCE_PURE and not isinstance(value, ir.Attribute) else value
+            block.attributes[name] = block.expressions.apply(node, attribute, name, flag)
+
+
+def exported_name(node: ast.FunctionDef, scope: Scope) -> str:
+    """Return the exported name of a function: ``global_symbol`` if set, else its own name."""
+    for statement in node.body:
+        call = statement.value if isinstance(statement, ast.Expr) else None
+        if not isinstance(call, ast.Call) or not is_path(scope.path(call.func), "R", "func_attr"):
+            continue
+        given = call.args[0] if call.args else None
+        for key, value in zip(given.keys, given.values, strict=True) if isinstance(given, ast.Dict) else ():
+            if isinstance(key, ast.Constant) and key.value == NAME and isinstance(value, ast.Constant):
+                is_name = isinstance(value.value, str) and value.value.isidentifier()
+                return str(value.value) if is_name else node.name
+    return node.name
+
+
+def _bounds(block: Block, node: ast.Call, given: dict[str, Any]) -> Bounds:
+    """Remove the bounds of the parameters' symbols from `given` and return them."""
+    found: Bounds = {}
+    if block.owner is None:
+        return found  # a nested function keeps all its attributes
+    for name in ("symbol_bounds", SYMBOL_BOUNDS):
+        if name in given and not isinstance(given[name], ir.Attribute):
+            found |= given.pop(name)
+    defined = set(parameter_symbols(block.owner.params))
+    for name in (LOWER, UPPER):
+        entries = given.pop(name, {})
+        if not isinstance(entries, Mapping) or not all(type(bound) is int for bound in entries.values()):
+            raise Problem(node, f"'{name}' is a dictionary of symbols and integers", "ArgumentError")
+        for symbol in sorted(defined & set(entries)):
+            low, high = found.get(symbol, (0, None))
+            found[symbol] = (entries[symbol], high) if name == LOWER else (low, entries[symbol])
+        rest = {symbol: bound for symbol, bound in entries.items() if symbol not in defined}
+        if rest:
+            given[name] = rest
+    return found
+
+
+def _check_name(block: Block, node: ast.Call, value: object) -> None:
+    """Raise `Problem` unless `value` is the exported name of a public function."""
+    name = "the function" if block.owner is None else block.owner.name
+    if block.owner is None or block.owner.private:
+        message = f"'{name}' is private: it has no '{NAME}', by which it would be called from outside"
+        raise Problem(node, message, "ArgumentError")
+    if value != name:
+        message = f"'{NAME}' is {value!r}, but the function is exported as '{name}': give it that name"
+        raise Problem(node, message, "ArgumentError")
+
+
+def attribute(name: str, value: Any) -> ir.Attribute:  # noqa: ANN401 - a Python literal or an attribute
+    """Convert a Python literal to a function attribute."""
+    if isinstance(value, ir.Attribute):
+        return value
+    if isinstance(value, bool):
+        return ir.BoolAttr.get(value)
+    if isinstance(value, int):
+        return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
+    if isinstance(value, float):
+        return ir.FloatAttr.get(ir.F64Type.get(), value)
+    if isinstance(value, str):
+        return ir.StringAttr.get(value)
+    if value is None:
+        return ir.UnitAttr.get()
+    if isinstance(value, list | tuple):
+        return ir.ArrayAttr.get([attribute(name, item) for item in value])
+    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+        return ir.DictAttr.get({key: attribute(f"{name}.{key}", item) for key, item in value.items()})
+    raise ArgumentError(f"attribute '{name}': {value!r} is neither a literal nor an I.attribute")
+
 
 INSTEAD: dict[type[ast.stmt], str] = {
     ast.AsyncFunctionDef: "a script has no coroutines: write `def`",
@@ -93,7 +319,7 @@ class Block:
                 with self.expressions.at(statement):
                     if isinstance(statement, ast.If) and ends:
                         self.ended = True
-                        conditionals.returning(self, statement, statements[index + 1 :])
+                        control_flow.returning(self, statement, statements[index + 1 :])
                     else:
                         self.statement(statement, Later(last, index, self.later))
             except Problem as problem:
@@ -145,11 +371,11 @@ class Block:
         elif isinstance(node, ast.With):
             self.dataflow(node, later)
         elif isinstance(node, ast.If):
-            conditionals.conditional(self, node, later)
+            control_flow.conditional(self, node, later)
         elif isinstance(node, ast.For):
-            loops.for_statement(self, node, later)
+            control_flow.for_statement(self, node, later)
         elif isinstance(node, ast.While):
-            loops.while_statement(self, node, later)
+            control_flow.while_statement(self, node, later)
         elif isinstance(node, ast.Return):
             self.end(node)
         elif isinstance(node, ast.FunctionDef):
@@ -184,7 +410,7 @@ class Block:
             if starred is not None:
                 raise Problem(starred, "a starred name has no type; name every field, or take t[0], t[1], …")
             if isinstance(result, Value) and isinstance(result.struct_info, Shape):
-                result = shape(source, result)
+                result = shape_attribute(source, result)
             fields = self.expressions.apply(source, list, result)
             if len(fields) != len(target.elts):
                 raise Problem(target, f"{len(target.elts)} names for {len(fields)} values")

@@ -9,7 +9,7 @@ from math import prod
 from relax_mlir.error import ArgumentError
 from relax_mlir.strategy.knobs import Values
 from relax_mlir.symbolic import Condition, symbol
-from relax_mlir.symbolic.condition import compare
+from relax_mlir.symbolic.proofs import compare
 
 MAX_CONFIGURATIONS = 4
 """The maximum number of configurations in a table, since each is compiled."""

@@ -147,7 +147,7 @@ def schedules_of(
     name: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor], make: Make, known: Known
 ) -> MadeSchedules:
     """The schedules of a known choice; see `made_schedules`."""
-    from relax_mlir.te.graph import symbols_of  # imported lazily, as above
+    from relax_mlir.te.tensors import symbols_of  # imported lazily, as above
 
     choice = known.choice
     try:

@@ -19,14 +19,46 @@ Division is floor division as in Python. An expression with a division has no va
 simplifications and proofs are valid for all symbol values for which the original expression has a value.
 """
 
-from relax_mlir.symbolic.condition import Condition, divisible, equal, not_equal
-from relax_mlir.symbolic.division import ceildiv, floordiv, floormod, maximum, minimum
-from relax_mlir.symbolic.expr import Dim, Expr, product
-from relax_mlir.symbolic.interval import Bounds, assume, assumed, assuming, bounds
-from relax_mlir.symbolic.parser import is_identifier, parse, symbol, to_dim
-from relax_mlir.symbolic.proofs import prove_divisible, prove_equal, prove_less_equal, prove_not_equal
-from relax_mlir.symbolic.solve import Definition, definitions, solutions
-from relax_mlir.symbolic.visit import divisors, evaluate, linear_definition, lower, substitute, symbols
+from relax_mlir.symbolic.expr import (
+    Bounds,
+    Dim,
+    Expr,
+    assume,
+    assumed,
+    assuming,
+    bounds,
+    ceildiv,
+    floordiv,
+    floormod,
+    maximum,
+    minimum,
+    product,
+)
+from relax_mlir.symbolic.proofs import (
+    Condition,
+    Definition,
+    definitions,
+    divisible,
+    equal,
+    not_equal,
+    prove_divisible,
+    prove_equal,
+    prove_less_equal,
+    prove_not_equal,
+    solutions,
+)
+from relax_mlir.symbolic.visit import (
+    divisors,
+    evaluate,
+    is_identifier,
+    linear_definition,
+    lower,
+    parse,
+    substitute,
+    symbol,
+    symbols,
+    to_dim,
+)
 
 __all__ = [
     "Bounds",

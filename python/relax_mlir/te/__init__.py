@@ -6,7 +6,6 @@ func from it, `BlockBuilder.emit_te` a call. The names are those of TVM's `te`. 
 """
 
 from relax_mlir.te import intrin
-from relax_mlir.te.compute import ComputeOp, compute
 from relax_mlir.te.expressions import IterVar, Range
 from relax_mlir.te.extern import ExternOp, call_packed, call_prim, extern
 from relax_mlir.te.functions import (
@@ -84,14 +83,16 @@ from relax_mlir.te.schedule import (
     decl_tensor_intrin,
     lower,
 )
-from relax_mlir.te.tags import tag_scope
 from relax_mlir.te.tensors import (
+    ComputeOp,
     Operation,
     PlaceholderOp,
     Tensor,
     TensorSlice,
+    compute,
     placeholder,
     size_var,
+    tag_scope,
     thread_axis,
     var,
 )

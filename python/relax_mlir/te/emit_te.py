@@ -19,12 +19,11 @@ from relax_mlir.dialects.value import Value, Var
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError
 from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import Condition
-from relax_mlir.te.emit_extern import with_externs
-from relax_mlir.te.graph import read_by
+from relax_mlir.te.extern import with_externs
 from relax_mlir.te.prim_func import TEFunction, build
+from relax_mlir.te.schedule.lower import build_by_size
 from relax_mlir.te.schedule.schedule import Schedule
-from relax_mlir.te.schedule.scheduled_function import build_by_size
-from relax_mlir.te.tensors import PlaceholderOp, Tensor, placeholder
+from relax_mlir.te.tensors import PlaceholderOp, Tensor, placeholder, read_by
 
 DEFAULT_NAME = "te_func"
 """The name of a prim func without another name."""

@@ -1,4 +1,4 @@
-"""Tensors that packed functions and prim funcs compute."""
+"""Tensors that packed functions and prim funcs compute, and their calls in a Relax function."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from relax_mlir.dialects import dtypes
+from relax_mlir.builder import BlockBuilder
+from relax_mlir.dialects import calls, dtypes, types
 from relax_mlir.dialects.types import DimLike
+from relax_mlir.dialects.value import Value
 from relax_mlir.error import (
     ArgumentError,
     expect,
@@ -15,8 +17,7 @@ from relax_mlir.error import (
 )
 from relax_mlir.ir_module import IRModule
 from relax_mlir.mlir import func
-from relax_mlir.te.tags import with_scope
-from relax_mlir.te.tensors import Operation, Tensor, shape_of
+from relax_mlir.te.tensors import Operation, Tensor, operations_of, shape_of, with_scope
 
 Callee = str | IRModule | func.FuncOp
 """The name of a registered function, or a prim func: a function of a module, or a module with one function."""
@@ -130,3 +131,48 @@ def extern(
             raise ArgumentError(f"{what}: the call reads {item}, which is not among the inputs; add it there")
     op.call = ExternCall(call.callee, call.args[: len(call.args) - count])
     return list(op.outputs) if several else op.outputs[0]
+
+
+Known = list[tuple[Tensor, Value]]
+"""Tensors with known values."""
+
+
+def with_externs(
+    builder: BlockBuilder,
+    inputs: Sequence[tuple[Tensor, Value]],
+    outputs: Sequence[Tensor],
+    compute: Callable[[Known, Sequence[Tensor]], list[Value]],
+) -> Known:
+    """Emit the calls of all extern operations that `outputs` need; return the inputs together with their results.
+
+    `compute` emits the call that computes tensors from known ones.
+    """
+    known = list(inputs)
+    for op in operations_of(outputs, [tensor for tensor, _ in inputs]):
+        if isinstance(op, ExternOp):
+            known += zip(op.outputs, _call(builder, op, known, compute), strict=True)
+    return known
+
+
+def _call(
+    builder: BlockBuilder,
+    op: ExternOp,
+    known: Known,
+    compute: Callable[[Known, Sequence[Tensor]], list[Value]],
+) -> list[Value]:
+    there = {id(tensor) for tensor, _ in known}
+    missing = [tensor for tensor in op.input_tensors if id(tensor) not in there]
+    if missing:
+        known += zip(missing, compute(known, missing), strict=True)
+    values = {id(tensor): value for tensor, value in known}
+    assert op.call is not None
+    args = [values[id(item)] if isinstance(item, Tensor) else item for item in op.call.args]
+    infos = [types.Tensor(output.shape, output.dtype) for output in op.outputs]
+    out = infos if len(infos) > 1 else infos[0]
+    if isinstance(op.call.callee, str):
+        found = calls.call_dps_packed(op.call.callee, args, out)
+    else:
+        callee = op.call.callee
+        own = str(next(iter(callee))) if isinstance(callee, IRModule) else str(callee.name.value)
+        found = calls.call_tir(builder.add_func(callee, own), args, out)
+    return list(found) if len(infos) > 1 else [found]

@@ -13,12 +13,8 @@ from relax_mlir.error import (
     expect_all,
 )
 from relax_mlir.symbolic import Dim
-from relax_mlir.te.compute import ComputeOp
-from relax_mlir.te.expressions import DATA_PARALLEL, IterVar, Load, Range
-from relax_mlir.te.graph import operations_of
-from relax_mlir.te.tags import with_scope
-from relax_mlir.te.tensors import Operation, PlaceholderOp, Tensor
-from relax_mlir.te.walk import loads_of, to_dim
+from relax_mlir.te.expressions import DATA_PARALLEL, IterVar, Load, Range, loads_of, to_dim
+from relax_mlir.te.tensors import ComputeOp, Operation, PlaceholderOp, Tensor, operations_of, with_scope
 
 
 class ScanOp(Operation):

@@ -38,9 +38,11 @@ from relax_mlir.te.expressions import (
     ScalarVar,
     as_expr,
     condition,
+    loads_of,
+    post_order,
+    variables_of,
 )
 from relax_mlir.te.functions import maximum, minimum
-from relax_mlir.te.walk import loads_of, post_order, variables_of
 
 Axes: TypeAlias = "IterVar | Sequence[IterVar]"
 

@@ -1,4 +1,4 @@
-"""Expressions of a prim func: from Python syntax to scalars, with ops emitted at the insertion point."""
+"""Expressions of a prim func: from Python syntax to scalars; the intrinsics of the T language."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from typing import Any
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.error import RelaxError, UnknownNameError
-from relax_mlir.mlir import arith, ir, memref, scf
-from relax_mlir.scalars import arithmetic
+from relax_mlir.ir_queries import defining_op
+from relax_mlir.mlir import arith, ir, math, memref, scf
+from relax_mlir.scalars import arithmetic, rules
+from relax_mlir.scalars.arithmetic import ScalarRule, compare, const, widened, widened_test
 from relax_mlir.script.scope import POISON, Scope
 from relax_mlir.script.source import Poisoned, Problem
-from relax_mlir.tir.expression_parts import BY_SIZE, divided, example, greatest, is_size, may_load, three
-from relax_mlir.tir.intrinsics import ALIASES, INTRINSICS, Intrinsic
 from relax_mlir.tir.values import (
     INDEX,
     Buffer,
@@ -33,6 +33,198 @@ from relax_mlir.tir.values import (
     type_name,
     unify,
 )
+
+
+def divided(node: ast.AST, name: str, value: Scalar, divisor: int) -> Scalar | None:
+    """Division by a positive literal, which needs no guard."""
+    kind = value.dtype
+    if not kind.is_integer or divisor <= 0:
+        return None
+    by = as_scalar(node, divisor, kind).ssa
+    if kind.kind == "uint":
+        function = arith.divui if name == "floordiv" else arith.remui
+        return Scalar(function(value.ssa, by), kind)
+    quotient = arith.floordivsi(value.ssa, by)
+    if name == "floordiv":
+        return Scalar(quotient, kind)
+    return Scalar(arith.subi(value.ssa, arith.muli(quotient, by)), kind)
+
+
+def is_size(value: ir.Value) -> bool:
+    """True if an index is an expression of buffer sizes that is not negative."""
+    op = defining_op(value)
+    if op is None:
+        return False
+    if op.name == "arith.constant":
+        return isinstance(op.attributes["value"], ir.IntegerAttr) and int(op.attributes["value"].value) >= 0
+    if op.name == "memref.dim":
+        return defining_op(op.operands[0]) is None
+    if op.name == "arith.floordivsi":  # not by 0, since it is only emitted for guarded sizes and constants
+        return all(map(is_size, op.operands))
+    return op.name in ("arith.addi", "arith.muli", "arith.minsi", "arith.maxsi") and all(
+        map(is_size, op.operands)
+    )
+
+
+def floordiv_by_size(value: ir.Value, size: ir.Value) -> ir.Value:
+    """The quotient by a size; 0 if the size is 0."""
+    zero = arith.constant(ir.IndexType.get(), 0)
+    quotient = arith.floordivsi(value, _positive(size))
+    return arith.select(arith.cmpi(arith.CmpIPredicate.eq, size, zero), zero, quotient)
+
+
+def floormod_by_size(value: ir.Value, size: ir.Value) -> ir.Value:
+    """The remainder by a size; 0 if the size is 0."""
+    divisor = _positive(size)
+    return arith.subi(value, arith.muli(arith.floordivsi(value, divisor), divisor))
+
+
+def _positive(size: ir.Value) -> ir.Value:
+    return arith.maxsi(size, arith.constant(ir.IndexType.get(), 1))
+
+
+BY_SIZE = {"floordiv": floordiv_by_size, "floormod": floormod_by_size}
+"""Function name → division by a size."""
+
+
+def greatest(wanted: DType) -> float:
+    import ml_dtypes
+
+    return float(ml_dtypes.finfo(wanted.numpy).max)
+
+
+def three(node: ast.Call) -> list[ast.expr]:
+    if len(node.args) != 3:
+        raise Problem(node, f"{ast.unparse(node.func)} takes a condition and two values", "ArgumentError")
+    return node.args
+
+
+def may_load(node: ast.AST) -> bool:
+    """True if computing an expression reads memory."""
+    return any(isinstance(part, ast.Subscript) for part in ast.walk(node))
+
+
+def example(buffer: Buffer) -> str:
+    names = ", ".join("ijklmnopq"[:9][axis % 9] for axis in range(buffer.rank))
+    return f"{buffer.name}[{names or '()'}]"
+
+
+@dataclass(frozen=True)
+class Intrinsic:
+    """A function of scalars of one dtype: its rule, its arity, the dtype kinds that it takes, and its result."""
+
+    rule: ScalarRule
+    arity: int
+    kinds: tuple[str, ...] = ("float",)
+    test: bool = False
+    """True if the result is bool instead of the operand dtype."""
+
+
+NUMBERS = ("float", "int", "uint")
+INTEGERS = ("int", "uint")
+ANY = (*NUMBERS, "bool")
+
+
+def _trunc_divide(dtype: DType, a: ir.Value, b: ir.Value) -> ir.Value:
+    """Truncating division; 0 for a division by zero."""
+    zero = const(dtype, 0)
+    divisor = rules.safe_divisor(dtype, a, b)
+    quotient = arith.divui(a, divisor) if dtype.kind == "uint" else arith.divsi(a, divisor)
+    return arith.select(compare(dtype, "eq", b, zero), zero, quotient)
+
+
+def _trunc_mod(dtype: DType, a: ir.Value, b: ir.Value) -> ir.Value:
+    divisor = rules.safe_divisor(dtype, a, b)
+    return arith.remui(a, divisor) if dtype.kind == "uint" else arith.remsi(a, divisor)
+
+
+def _ceil_divide(dtype: DType, a: ir.Value, b: ir.Value) -> ir.Value:
+    negated = arith.subi(const(dtype, 0), a)
+    return arith.subi(const(dtype, 0), rules.BINARY_RULES["floor_divide"](dtype, negated, b))
+
+
+def _rounding(name: str) -> ScalarRule:
+    function = rules.ROUNDING[name]
+    return widened(lambda dtype, x: function(x))
+
+
+BINARY: dict[str, Intrinsic] = {
+    "add": Intrinsic(rules.BINARY_RULES["add"], 2, NUMBERS),
+    "subtract": Intrinsic(rules.BINARY_RULES["subtract"], 2, NUMBERS),
+    "multiply": Intrinsic(rules.BINARY_RULES["multiply"], 2, NUMBERS),
+    "truediv": Intrinsic(rules.BINARY_RULES["divide"], 2),
+    "floordiv": Intrinsic(rules.BINARY_RULES["floor_divide"], 2, NUMBERS),
+    "floormod": Intrinsic(rules.BINARY_RULES["floor_mod"], 2, NUMBERS),
+    "truncdiv": Intrinsic(_trunc_divide, 2, INTEGERS),
+    "truncmod": Intrinsic(_trunc_mod, 2, INTEGERS),
+    "ceildiv": Intrinsic(_ceil_divide, 2, ("int",)),
+    "pow": Intrinsic(rules.BINARY_RULES["power"], 2, NUMBERS),
+    "max": Intrinsic(rules.BINARY_RULES["maximum"], 2, ANY),
+    "min": Intrinsic(rules.BINARY_RULES["minimum"], 2, ANY),
+    "fmod": Intrinsic(widened(lambda dtype, a, b: arith.remf(a, b)), 2),
+    "atan2": Intrinsic(rules.BINARY_RULES["atan2"], 2),
+    "bitwise_and": Intrinsic(rules.BITWISE_RULES["bitwise_and"], 2, (*INTEGERS, "bool")),
+    "bitwise_or": Intrinsic(rules.BITWISE_RULES["bitwise_or"], 2, (*INTEGERS, "bool")),
+    "bitwise_xor": Intrinsic(rules.BITWISE_RULES["bitwise_xor"], 2, (*INTEGERS, "bool")),
+    "shift_left": Intrinsic(rules.BITWISE_RULES["left_shift"], 2, INTEGERS),
+    "shift_right": Intrinsic(rules.BITWISE_RULES["right_shift"], 2, INTEGERS),
+    **{
+        name: Intrinsic(rules.COMPARISON_RULES[name], 2, ANY, test=True)
+        for name in ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
+    },
+}
+
+_FLOAT_UNARY = (
+    *("acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "erf", "exp", "log", "rsqrt"),
+    *("sigmoid", "sin", "sinh", "sqrt", "tan", "tanh"),
+)
+
+UNARY: dict[str, Intrinsic] = {
+    **{name: Intrinsic(rules.UNARY_RULES[name], 1) for name in _FLOAT_UNARY},
+    **{name: Intrinsic(_rounding(name), 1) for name in rules.ROUNDING},
+    **{
+        name: Intrinsic(widened(lambda dtype, x, function=function: function(x)), 1)
+        for name, function in (
+            ("exp2", math.exp2),
+            ("expm1", math.expm1),
+            ("log2", math.log2),
+            ("log10", math.log10),
+            ("log1p", math.log1p),
+        )
+    },
+    "abs": Intrinsic(rules.UNARY_RULES["abs"], 1, NUMBERS),
+    "negative": Intrinsic(rules.UNARY_RULES["negative"], 1, NUMBERS),
+    "bitwise_not": Intrinsic(rules.UNARY_RULES["bitwise_not"], 1, (*INTEGERS, "bool")),
+    "popcount": Intrinsic(lambda dtype, x: math.ctpop(x), 1, INTEGERS),
+    "clz": Intrinsic(lambda dtype, x: math.ctlz(x), 1, INTEGERS),
+    "logical_not": Intrinsic(rules.UNARY_RULES["logical_not"], 1, ("bool",)),
+    **{name: Intrinsic(widened_test(rules.FLOAT_TESTS[name][0]), 1, test=True) for name in rules.FLOAT_TESTS},
+}
+
+INTRINSICS: dict[str, Intrinsic] = {
+    **BINARY,
+    **UNARY,
+    "fma": Intrinsic(rules.BINARY_RULES["ewise_fma"], 3, NUMBERS),
+}
+
+ALIASES = {
+    "power": "pow",
+    "fabs": "abs",
+    "nearbyint": "round",
+    "div": "truncdiv",
+    "Div": "truncdiv",
+    "floor_div": "floordiv",
+    "floor_mod": "floormod",
+    "left_shift": "shift_left",
+    "right_shift": "shift_right",
+    "Not": "logical_not",
+    "Add": "add",
+    "Sub": "subtract",
+    "Mul": "multiply",
+    "Max": "max",
+    "Min": "min",
+}
+
 
 OPERATORS: dict[type[ast.AST], str] = {
     ast.Add: "add",

@@ -4,70 +4,63 @@ Each takes and returns `te.Tensor`s of symbolic sizes; `BlockBuilder.emit_te` ma
 """
 
 from relax_mlir.topi import image, nn, tag, vision
-from relax_mlir.topi.advanced_indexing import adv_index, index_put, index_tensor
-from relax_mlir.topi.batched_sequences import reverse_sequence, sequence_mask
-from relax_mlir.topi.binary import (
+from relax_mlir.topi.create import arange, eye, full, full_like, matrix_set_diag, meshgrid, one_hot
+from relax_mlir.topi.einsum import einsum, tensordot
+from relax_mlir.topi.elementwise import (
+    abs,
+    acos,
+    acosh,
     add,
+    asin,
+    asinh,
+    atan,
     atan2,
+    atanh,
     bitwise_and,
+    bitwise_not,
     bitwise_or,
     bitwise_xor,
     broadcast_to,
+    cast,
+    ceil,
+    clip,
+    cos,
+    cosh,
+    dequantize,
     divide,
     equal,
+    erf,
+    exp,
+    floor,
     floor_divide,
     floor_mod,
     greater,
     greater_equal,
+    identity,
+    isfinite,
+    isinf,
+    isnan,
     left_shift,
     less,
     less_equal,
+    log,
+    log1p,
+    log2,
+    log10,
     log_add_exp,
     logical_and,
+    logical_not,
     logical_or,
     logical_xor,
     maximum,
     minimum,
     mod,
     multiply,
+    negative,
     not_equal,
     power,
+    quantize,
     right_shift,
-    subtract,
-    trunc_divide,
-    trunc_mod,
-    where,
-)
-from relax_mlir.topi.create import arange, full, full_like, meshgrid, one_hot
-from relax_mlir.topi.diagonals import eye, matrix_set_diag
-from relax_mlir.topi.einsum import einsum, tensordot
-from relax_mlir.topi.elementwise import (
-    abs,
-    acos,
-    acosh,
-    asin,
-    asinh,
-    atan,
-    atanh,
-    bitwise_not,
-    cast,
-    ceil,
-    clip,
-    cos,
-    cosh,
-    erf,
-    exp,
-    floor,
-    identity,
-    isfinite,
-    isinf,
-    isnan,
-    log,
-    log1p,
-    log2,
-    log10,
-    logical_not,
-    negative,
     round,
     rsqrt,
     sigmoid,
@@ -75,45 +68,58 @@ from relax_mlir.topi.elementwise import (
     sin,
     sinh,
     sqrt,
+    subtract,
     tan,
     tanh,
     trunc,
+    trunc_divide,
+    trunc_mod,
+    where,
 )
-from relax_mlir.topi.indexing import embedding, gather, gather_nd, take
+from relax_mlir.topi.indexing import (
+    adv_index,
+    dynamic_strided_slice,
+    embedding,
+    gather,
+    gather_nd,
+    index_put,
+    index_tensor,
+    scatter_elements,
+    scatter_nd,
+    slice_scatter,
+    strided_set,
+    take,
+)
 from relax_mlir.topi.manipulate import (
     concatenate,
+    elemwise_sum,
     expand_dims,
+    expand_like,
+    fixed_point_multiply,
     flip,
+    layout_transform,
     repeat,
     reshape,
+    reverse_sequence,
+    sequence_mask,
+    shape,
+    sliding_window,
+    sparse_to_dense,
     split,
     squeeze,
     stack,
     strided_slice,
+    tensor_size,
     tile,
     transpose,
     trilu,
-)
-from relax_mlir.topi.middle_and_spread import bucketize, collapse_sum, logsumexp, median, std, variance
-from relax_mlir.topi.nn.dense import matmul
-from relax_mlir.topi.quantization import dequantize, quantize
-from relax_mlir.topi.reduce import all, any, argmax, argmin, max, mean, min, prod, sum
-from relax_mlir.topi.scan import cumprod, cumsum
-from relax_mlir.topi.scatter import scatter_elements, scatter_nd
-from relax_mlir.topi.signal import dft, hamming_window, stft
-from relax_mlir.topi.slices import dynamic_strided_slice, slice_scatter, strided_set
-from relax_mlir.topi.sort import argsort, searchsorted, sort, topk
-from relax_mlir.topi.transform import (
-    elemwise_sum,
-    expand_like,
-    fixed_point_multiply,
-    layout_transform,
-    shape,
-    sliding_window,
-    sparse_to_dense,
-    tensor_size,
     unravel_index,
 )
+from relax_mlir.topi.nn.dense import matmul
+from relax_mlir.topi.reduce import all, any, argmax, argmin, cumprod, cumsum, max, mean, min, prod, sum
+from relax_mlir.topi.signal import dft, hamming_window, stft
+from relax_mlir.topi.sort import argsort, searchsorted, sort, topk
+from relax_mlir.topi.statistics import bucketize, collapse_sum, logsumexp, median, std, variance
 
 __all__ = [
     "abs",

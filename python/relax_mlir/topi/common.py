@@ -11,10 +11,9 @@ from relax_mlir import symbolic
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError, expect
 from relax_mlir.symbolic import Dim
 from relax_mlir.te import functions, reductions
-from relax_mlir.te.compute import ComputeOp, compute
 from relax_mlir.te.expressions import INDEX, Call, Expr, ExprLike, Size
 from relax_mlir.te.reductions import Reduction
-from relax_mlir.te.tensors import Tensor
+from relax_mlir.te.tensors import ComputeOp, Tensor, compute
 
 
 def require(what: str, value: object) -> Tensor:

@@ -1,24 +1,23 @@
-"""Gather elements by index tensors.
-
-Negative indices count from the end, except in `take` with `mode` "clip". An index out of range raises `BoundsError` at
-run time.
-"""
+"""Gather and scatter by index tensors, indexing like NumPy's, and slices with data-dependent bounds."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from relax_mlir.error import ArgumentError, ShapeError, expect
+from relax_mlir import symbolic
+from relax_mlir.error import ArgumentError, DTypeError, ShapeError, expect
 from relax_mlir.symbolic import Dim
 from relax_mlir.te import functions
-from relax_mlir.te.expressions import Expr, ExprLike
-from relax_mlir.te.own_loops import Fresh, element
-from relax_mlir.te.tensors import Tensor
+from relax_mlir.te.expressions import Expr, ExprLike, as_expr
+from relax_mlir.te.source import shape_text
+from relax_mlir.te.tensors import Fresh, LoopOp, Tensor, broadcast_element, broadcast_shape, element, grid
 from relax_mlir.topi.common import (
     axis_of,
     computed,
     counted,
+    dim_of,
+    dims_of,
     index_tensor_of,
     product,
     replaced,
@@ -28,9 +27,225 @@ from relax_mlir.topi.common import (
     size,
     unflattened,
 )
-from relax_mlir.topi.part_loops import parts_taken
-from relax_mlir.topi.scatter import counted_index
 from relax_mlir.topi.tag import INJECTIVE
+
+Places = Callable[[Sequence[str], Sequence[str], Fresh], tuple[list[str], list[str]]]
+"""Takes the names of the index tensors and a position; returns statements, and the indices of the slice."""
+
+
+def parts_taken(
+    tensor: Tensor,
+    indices: Sequence[Tensor],
+    outer: Sequence[Dim],
+    within: Sequence[Dim],
+    places: Places,
+    name: str,
+) -> Tensor:
+    """Gather the slices of `tensor`, of shape `within`, at `places`: a tensor of shape `outer` followed by `within`."""
+
+    def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
+        at, inner = [fresh("j") for _ in outer], [fresh("j") for _ in within]
+        lines, found = places(ins[1:], at, fresh)
+        return [
+            grid(at, outer),
+            *(f"    {line}" for line in lines),
+            f"    {grid(inner, within)}",
+            f"        {element(outs[0], [*at, *inner])} = {element(ins[0], [*found, *inner])}",
+        ]
+
+    shape = [*outer, *within]
+    return LoopOp([tensor, *indices], [shape], [tensor.dtype], body, name, INJECTIVE).outputs[0]
+
+
+# Scatter updates by index tensors.
+#
+# Negative indices count from the end. An index out of range raises `BoundsError` at run time. Updates are applied
+# in order, so the last one for an element stays.
+
+SCATTER = "scatter"
+"""The tag of scatter results."""
+UPDATES = {
+    "update": "{new}",
+    "add": "{old} + {new}",
+    "mul": "{old} * {new}",
+    "min": "T.min({old}, {new})",
+    "max": "T.max({old}, {new})",
+}
+MEAN = "mean"
+"""The reduction that divides each sum by the number of its elements, including the old one."""
+
+
+def scatter_elements(
+    data: Tensor,
+    indices: Tensor,
+    updates: Tensor,
+    axis: int = 0,
+    reduction: str = "update",
+    from_end: bool = True,
+) -> Tensor:
+    """Scatter `updates` into `data`: the index along the axis is taken from `indices`, the others are those of the
+    update.
+
+    `reduction`: "update", or the combination with the old element: "add", "mul", "min", "max", or "mean": that of the
+    old element and all updates, rounded down for integers. Without `from_end`, negative indices are also errors at
+    run time.
+    """
+    what = "topi.scatter_elements"
+    tensor, index, new = _checked(what, data, indices, updates, reduction, (*UPDATES, MEAN))
+    place = axis_of(what, axis, tensor.ndim)
+    require_equal(f"{what}: 'updates'", new.shape, index.shape)
+    if index.ndim != tensor.ndim:
+        raise ShapeError(f"{what}: {tensor} and the indices {index} have different numbers of dimensions")
+    require_at_most(what, index.shape, tensor.shape, place)
+
+    def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
+        at = [fresh("j") for _ in index.shape]
+        lines, found = counted_index(element(ins[1], at), tensor.shape[place], fresh, from_end)
+        there = [*at[:place], found, *at[place + 1 :]]
+        target = element(outs[0], there)
+        counts = _Counts(tensor, fresh) if reduction == MEAN else None
+        update = UPDATES["add" if counts else reduction].format(old=target, new=element(ins[2], at))
+        return [
+            *(counts.begun() if counts else []),
+            *copied(ins[0], outs[0], tensor.shape, fresh),
+            grid(at, index.shape),
+            *(f"    {line}" for line in lines),
+            f"    {target} = {update}",
+            *([f"    {counts.one_more(there)}"] if counts else []),
+            *(counts.divided(outs[0]) if counts else []),
+        ]
+
+    return LoopOp(
+        [tensor, index, new], [tensor.shape], [tensor.dtype], body, "T_scatter_elements", SCATTER
+    ).outputs[0]
+
+
+def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "update") -> Tensor:
+    """Scatter `updates` into `data` at the index vectors in the columns of `indices`.
+
+    `indices` have the shape ``(k, …)``: the first dimension has the indices of the first ``k`` dimensions of `data`;
+    `updates` have the other dimensions of `indices`, followed by those of `data`. `mode` is a reduction of
+    `scatter_elements`.
+    """
+    what = "topi.scatter_nd"
+    tensor, index, new = _checked(what, data, indices, updates, mode, tuple(UPDATES))
+    count = index.shape[0] if index.ndim else None
+    rest = index.shape[1:]
+    return _vectors_put(what, (tensor, index, new), mode, count, rest, lambda number, at: [number, *at])
+
+
+def scatter_vectors(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "update") -> Tensor:
+    """`scatter_nd` with the index vectors in the last dimension of `indices`, as ONNX's ScatterND and Relax's op."""
+    what = "topi.scatter_vectors"
+    tensor, index, new = _checked(what, data, indices, updates, mode, tuple(UPDATES))
+    count = index.shape[-1] if index.ndim else None
+    rest = index.shape[:-1]
+    return _vectors_put(what, (tensor, index, new), mode, count, rest, lambda number, at: [*at, number])
+
+
+def _vectors_put(
+    what: str,
+    tensors: tuple[Tensor, Tensor, Tensor],
+    mode: str,
+    count: Dim | None,
+    rest: Sequence[Dim],
+    place_of: Callable[[str, Sequence[str]], Sequence[str]],
+) -> Tensor:
+    """Scatter at vectors of `count` indices; `place_of` gives the indices of an entry of the vector at `rest`."""
+    tensor, index, new = tensors
+    if not isinstance(count, int) or count > tensor.ndim:
+        raise ShapeError(
+            f"{what}: the indices {index} do not name up to {tensor.ndim} dimensions of {tensor} by a dimension of "
+            "known size"
+        )
+    require_equal(f"{what}: 'updates'", new.shape, [*rest, *tensor.shape[count:]])
+    width = len(rest)
+
+    def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
+        at, within = [fresh("j") for _ in rest], [fresh("j") for _ in tensor.shape[count:]]
+        lines: list[str] = []
+        places: list[str] = []
+        for number in range(count):
+            given = element(ins[1], place_of(str(number), at))
+            more, found = counted_index(given, tensor.shape[number], fresh)
+            lines += more
+            places.append(found)
+        target, item = element(outs[0], [*places, *within]), element(ins[2], [*at, *within])
+        return [
+            *copied(ins[0], outs[0], tensor.shape, fresh),
+            grid(at, rest),
+            *(f"    {line}" for line in lines),
+            f"    {grid(within, new.shape[width:])}",
+            f"        {target} = {UPDATES[mode].format(old=target, new=item)}",
+        ]
+
+    return LoopOp(
+        [tensor, index, new], [tensor.shape], [tensor.dtype], body, "T_scatter_nd", SCATTER
+    ).outputs[0]
+
+
+class _Counts:
+    """Statements that count the elements of each sum, and divide by the counts."""
+
+    def __init__(self, tensor: Tensor, fresh: Fresh) -> None:
+        self.tensor, self.name, self.fresh = tensor, fresh("counts"), fresh
+
+    def begun(self) -> list[str]:
+        at = [self.fresh("i") for _ in self.tensor.shape]
+        return [
+            f'{self.name} = T.alloc_buffer({shape_text(self.tensor)}, "int64")',
+            grid(at, self.tensor.shape),
+            f"    {element(self.name, at)} = 1",
+        ]
+
+    def one_more(self, there: Sequence[str]) -> str:
+        return f"{element(self.name, there)} = {element(self.name, there)} + 1"
+
+    def divided(self, target: str) -> list[str]:
+        at = [self.fresh("i") for _ in self.tensor.shape]
+        is_float = self.tensor.dtype.startswith(("float", "bfloat"))
+        number = f'T.cast({element(self.name, at)}, "{self.tensor.dtype}")'
+        return [
+            grid(at, self.tensor.shape),
+            f"    {element(target, at)} = {element(target, at)} {'/' if is_float else '//'} {number}",
+        ]
+
+
+def _checked(
+    what: str, data: Tensor, indices: Tensor, updates: Tensor, reduction: str, known: Sequence[str]
+) -> tuple[Tensor, Tensor, Tensor]:
+    tensor, index = require(f"{what}: 'data'", data), index_tensor_of(f"{what}: 'indices'", indices)
+    new = require(f"{what}: 'updates'", updates)
+    if new.dtype != tensor.dtype:
+        raise DTypeError(f"{what}: the updates have dtype {new.dtype}, and the data {tensor.dtype}")
+    if reduction not in known:
+        raise ArgumentError(f"{what}: the reduction is {reduction!r}, expected one of {', '.join(known)}")
+    if tensor.dtype == "bool" and reduction in ("add", "mul", MEAN):
+        raise DTypeError(f"{what}: the reduction {reduction!r} has no meaning for bool")
+    return tensor, index, new
+
+
+def copied(source: str, target: str, shape: Sequence[Dim], fresh: Fresh) -> list[str]:
+    """Statements that copy a tensor."""
+    at = [fresh("i") for _ in shape]
+    return [grid(at, shape), f"    {element(target, at)} = {element(source, at)}"]
+
+
+def counted_index(given: str, dim: Dim, fresh: Fresh, from_end: bool = True) -> tuple[list[str], str]:
+    """Statements that compute an index that may count from the end, and its name."""
+    if not from_end:
+        found = fresh("q")
+        return [f"{found} = T.index({given})"], found
+    raw, behind, found = fresh("p"), fresh("r"), fresh("q")
+    lines = [f"{raw} = T.index({given})", f"{behind} = {raw} + ({dim})"]
+    # An index too far from the end is unchanged, for the message.
+    return [*lines, f"{found} = T.Select({raw} < 0 and {behind} >= 0, {behind}, {raw})"], found
+
+
+# Gather elements by index tensors.
+#
+# Negative indices count from the end, except in `take` with `mode` "clip". An index out of range raises
+# `BoundsError` at run time.
 
 
 def take(
@@ -183,3 +398,266 @@ def embedding(table: Tensor, indices: Tensor) -> Tensor:
         "T_take",
         INJECTIVE,
     )
+
+
+# Indexing with several index tensors, like NumPy's ``x[i, j]`` and ``x[i, j] = v``.
+#
+# Negative indices count from the end. An index out of range raises `BoundsError` at run time.
+
+
+def adv_index(data: Tensor, indices: Sequence[Tensor]) -> Tensor:
+    """Select elements, or slices, by index tensors, which are broadcast against each other.
+
+    The shape of the result is their common shape, followed by the dimensions of `data` that are not indexed.
+    """
+    return _taken("topi.adv_index", data, indices)
+
+
+def index_tensor(data: Tensor, indices: Sequence[Tensor], from_end: bool = True) -> Tensor:
+    """`adv_index` under the name of Relax's op. Without `from_end`, negative indices are also errors at run time."""
+    return _taken("topi.index_tensor", data, indices, from_end)
+
+
+def _taken(what: str, data: Tensor, indices: Sequence[Tensor], from_end: bool = True) -> Tensor:
+    tensor, places, common = _checked_indices(what, data, indices)
+    width, count = len(common), len(places)
+    within = tensor.shape[count:]
+    if within:
+        return parts_taken(
+            tensor,
+            places,
+            common,
+            within,
+            lambda names, at, fresh: _found(names, places, tensor, common, at, fresh, from_end),
+            "T_adv_index",
+        )
+
+    def value(*i: Expr) -> Expr:
+        found: list[ExprLike] = [
+            counted(broadcast_element(place, common, i[:width]), dim, from_end)
+            for place, dim in zip(places, tensor.shape, strict=False)
+        ]
+        return tensor(*found, *i[width:])
+
+    return computed([*common, *tensor.shape[count:]], value, "T_adv_index", INJECTIVE)
+
+
+def index_put(
+    data: Tensor,
+    indices: Sequence[Tensor],
+    values: Tensor,
+    accumulate: bool = False,
+    from_end: bool = True,
+) -> Tensor:
+    """`data` with `values`, broadcast, written at index tensors: ``data[i, j] = values``.
+
+    Values are written in order, so the last one for an element stays; with `accumulate` all are added.
+    Without `from_end`, negative indices are also errors at run time.
+    """
+    what = "topi.index_put"
+    tensor, places, common = _checked_indices(what, data, indices)
+    new = require(f"{what}: 'values'", values)
+    if new.dtype != tensor.dtype:
+        raise DTypeError(f"{what}: the values have dtype {new.dtype}, and the data {tensor.dtype}")
+    if accumulate and tensor.dtype == "bool":
+        raise DTypeError(f"{what}: 'accumulate' has no meaning for bool")
+    whole = [*common, *tensor.shape[len(places) :]]
+    fits = new.ndim <= len(whole) and tuple(broadcast_shape(what, [new.shape, whole])) == tuple(whole)
+    if not fits:
+        raise ShapeError(f"{what}: the values {new} do not broadcast to ({', '.join(map(str, whole))})")
+
+    def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
+        at, inner = [fresh("j") for _ in common], [fresh("j") for _ in whole[len(common) :]]
+        lines, found = _found(ins[1:-1], places, tensor, common, at, fresh, from_end)
+        target = element(outs[0], [*found, *inner])
+        item = _broadcast_text(ins[-1], new, whole, [*at, *inner])
+        return [
+            *copied(ins[0], outs[0], tensor.shape, fresh),
+            grid(at, common),
+            *(f"    {line}" for line in lines),
+            f"    {grid(inner, whole[len(common) :])}",
+            f"        {target} = {f'{target} + {item}' if accumulate else item}",
+        ]
+
+    return LoopOp(
+        [tensor, *places, new], [tensor.shape], [tensor.dtype], body, "T_index_put", SCATTER
+    ).outputs[0]
+
+
+def _found(
+    names: Sequence[str],
+    places: Sequence[Tensor],
+    tensor: Tensor,
+    common: Sequence[Dim],
+    at: Sequence[str],
+    fresh: Fresh,
+    from_end: bool,
+) -> tuple[list[str], list[str]]:
+    """Statements that compute the indices at a position of the common shape, and the names of the indices."""
+    lines: list[str] = []
+    found: list[str] = []
+    for name, place, dim in zip(names, places, tensor.shape, strict=False):
+        more, index = counted_index(_broadcast_text(name, place, common, at), dim, fresh, from_end)
+        lines += more
+        found.append(index)
+    return lines, found
+
+
+def _broadcast_text(name: str, tensor: Tensor, shape: Sequence[Dim], at: Sequence[str]) -> str:
+    """The text of a tensor's element, broadcast to `shape`, at the given indices."""
+    own, wide = at[len(at) - tensor.ndim :], shape[len(shape) - tensor.ndim :]
+    return element(
+        name,
+        [
+            "0" if size == 1 and other != 1 else i
+            for size, other, i in zip(tensor.shape, wide, own, strict=True)
+        ],
+    )
+
+
+def _checked_indices(
+    what: str, data: Tensor, indices: Sequence[Tensor]
+) -> tuple[Tensor, list[Tensor], tuple[Dim, ...]]:
+    """The checked tensor and indices, and the common shape of the indices."""
+    tensor = require(f"{what}: 'data'", data)
+    expect(f"{what}: 'indices'", indices, list | tuple, "a list of tensors")
+    places = [index_tensor_of(f"{what}: an entry of 'indices'", item) for item in indices]
+    if not 0 < len(places) <= tensor.ndim:
+        raise ShapeError(f"{what}: {len(places)} indices for {tensor}, expected 1 to {tensor.ndim}")
+    return tensor, places, broadcast_shape(what, [place.shape for place in places])
+
+
+def dynamic_strided_slice(
+    a: Tensor, begin: Tensor, end: Tensor, strides: Tensor, output_shape: Sequence[Any]
+) -> Tensor:
+    """Elements from `begin` to `end`, exclusive, in steps; each is a tensor with one number per dimension.
+
+    Args:
+        a: the tensor.
+        begin, end: indices, clamped, which count from the end if negative, as in Python's slices.
+        strides: steps; a step of 0 gives no elements.
+        output_shape: the sizes of the result, known to the caller. Smaller sizes give the first elements of the
+            slice; larger ones raise `BoundsError` at run time.
+    """
+    what = "topi.dynamic_strided_slice"
+    tensor = require(f"{what}: 'a'", a)
+    parts = [
+        index_tensor_of(f"{what}: '{name}'", part)
+        for name, part in (("begin", begin), ("end", end), ("strides", strides))
+    ]
+    shape = dims_of(f"{what}: 'output_shape'", output_shape)
+    if len(shape) != tensor.ndim or any(part.shape != (tensor.ndim,) for part in parts):
+        raise ShapeError(
+            f"{what}: {tensor} takes {tensor.ndim} sizes, and as many begins, ends and strides, but they are "
+            f"{len(shape)}, and {', '.join(map(repr, parts))}"
+        )
+    places = computed(
+        (2, tensor.ndim),
+        lambda which, d: _begin_and_count(tensor, parts, which, d),
+        "T_slice_places",
+        INJECTIVE,
+    )
+
+    def value(*i: Expr) -> Expr:
+        found = [
+            # An index after the last one of the slice is mapped outside of the tensor.
+            functions.select(
+                index < places(1, number),
+                places(0, number) + index * parts[2](number).astype("int64"),
+                size(dim),
+            )
+            for number, (index, dim) in enumerate(zip(i, tensor.shape, strict=True))
+        ]
+        return tensor(*found)
+
+    return computed(shape, value, "T_dynamic_strided_slice", INJECTIVE)
+
+
+def _begin_and_count(tensor: Tensor, parts: Sequence[Tensor], which: Expr, d: Expr) -> Expr:
+    """The first index of the slice (`which` is 0), or the number of its elements, along dimension `d`."""
+    length: Expr = as_expr(size(tensor.shape[0])) if tensor.ndim else as_expr(0)
+    for number, dim in enumerate(tensor.shape):
+        length = as_expr(size(dim)) if number == 0 else functions.select(d == number, size(dim), length)
+    length = length.astype("int64")
+    first, last, step = (part(d).astype("int64") for part in parts)
+    first, last = (functions.select(p < 0, p + length, p) for p in (first, last))
+    up = functions.minimum(functions.maximum(first, 0), length)
+    up_to = functions.minimum(functions.maximum(last, 0), length)
+    down = functions.minimum(functions.maximum(first, -1), length - 1)
+    down_to = functions.minimum(functions.maximum(last, -1), length - 1)
+    size_of_step = functions.maximum(functions.select(step < 0, -step, step), 1)
+    distance = functions.select(step > 0, up_to - up, functions.select(step < 0, down - down_to, 0))
+    count = functions.maximum((distance + size_of_step - 1) // size_of_step, 0)
+    return functions.select(which == 0, functions.select(step > 0, up, down), count)
+
+
+def slice_scatter(input_tensor: Tensor, src: Tensor, start: Any, end: Any, step: int, axis: int) -> Tensor:  # noqa: ANN401 - indices
+    """`input_tensor` with `src` written from `start` to `end`, exclusive, in steps along an axis.
+
+    `start` and `end` are integers or symbols; they are clamped, and negative integers count from the end.
+
+    Raises:
+        ShapeError: `src` does not provably have the shape of the slice.
+    """
+    what = "topi.slice_scatter"
+    tensor, new = require(f"{what}: 'input_tensor'", input_tensor), require(f"{what}: 'src'", src)
+    place = axis_of(what, axis, tensor.ndim)
+    if isinstance(step, bool) or not isinstance(step, int) or step < 1:
+        raise ArgumentError(f"{what}: 'step' is {step!r}, expected an integer from 1 on")
+    whole = tensor.shape[place]
+    first, last = (held(dim_of(f"{what}: '{n}'", d), whole) for n, d in (("start", start), ("end", end)))
+    count = symbolic.maximum(symbolic.ceildiv(last - first, step), 0)
+    return _written(what, tensor, new, {place: (first, step, count)}, "T_slice_scatter")
+
+
+def strided_set(
+    a: Tensor, v: Tensor, begin: Sequence[Any], end: Sequence[Any], strides: Sequence[int] | None = None
+) -> Tensor:
+    """`a` with `v` written to a slice of its first dimensions; see `slice_scatter`."""
+    what = "topi.strided_set"
+    tensor, new = require(f"{what}: 'a'", a), require(f"{what}: 'v'", v)
+    begins, ends = dims_of(f"{what}: 'begin'", begin), dims_of(f"{what}: 'end'", end)
+    steps = [1] * len(begins) if strides is None else list(strides)
+    if not len(begins) == len(ends) == len(steps) or len(begins) > tensor.ndim:
+        raise ShapeError(f"{what}: {len(begins)} begins, {len(ends)} ends, {len(steps)} strides for {tensor}")
+    if any(isinstance(step, bool) or not isinstance(step, int) or step < 1 for step in steps):
+        raise ArgumentError(f"{what}: 'strides' is {steps}, expected integers from 1 on")
+    ranges: dict[int, tuple[Dim, int, Dim]] = {}
+    for place, (first, last, step) in enumerate(zip(begins, ends, steps, strict=True)):
+        first, last = held(first, tensor.shape[place]), held(last, tensor.shape[place])
+        ranges[place] = first, step, symbolic.maximum(symbolic.ceildiv(last - first, step), 0)
+    return _written(what, tensor, new, ranges, "T_strided_set")
+
+
+def held(place: Dim, whole: Dim) -> Dim:
+    """An index, counted from the end if it is a negative integer, clamped to the range from 0 to the end."""
+    if isinstance(place, int) and place < 0:
+        return symbolic.maximum(whole + place, 0)
+    return symbolic.minimum(place, whole)
+
+
+def _written(
+    what: str, tensor: Tensor, new: Tensor, ranges: dict[int, tuple[Dim, int, Dim]], name: str
+) -> Tensor:
+    """`tensor` with `new` in the slice of (first index, step, count) by dimension."""
+    shape = [ranges[n][2] if n in ranges else dim for n, dim in enumerate(tensor.shape)]
+    if new.dtype != tensor.dtype:
+        raise DTypeError(f"{what}: the new elements have dtype {new.dtype}, and the tensor {tensor.dtype}")
+    if len(shape) != new.ndim or not all(map(symbolic.prove_equal, shape, new.shape)):
+        raise ShapeError(
+            f"{what}: the slice has the shape ({', '.join(map(str, shape))}), which {new} is not known to have"
+        )
+
+    def value(*i: Expr) -> Expr:
+        tests: list[Expr] = []
+        at = list(i)
+        for number, (first, step, count) in ranges.items():
+            offset = i[number] - size(first)
+            own = offset if step == 1 else offset // step
+            tests += [i[number] >= size(first), own < size(count)]
+            if step != 1:
+                tests.append(offset % step == 0)
+            at = list(map(as_expr, replaced(at, number, own)))
+        return functions.if_then_else(functions.all(*tests), new(*at), tensor(*i))
+
+    return computed(tensor.shape, value, name, INJECTIVE)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from relax_mlir.te.broadcasting import BROADCAST, ELEMENTWISE
+from relax_mlir.te.tensors import BROADCAST, ELEMENTWISE
 
 ELEMWISE = ELEMENTWISE
 """An element depends on the element at the same index."""

@@ -7,9 +7,8 @@ from math import log2
 from relax_mlir.error import RelaxError
 from relax_mlir.strategy.knobs import Values
 from relax_mlir.te.schedule.axes import Split
-from relax_mlir.te.schedule.places import AttachedAt, Following, Inlined
 from relax_mlir.te.schedule.schedule import Schedule
-from relax_mlir.te.schedule.stage import Stage
+from relax_mlir.te.schedule.stage import AttachedAt, Following, Inlined, Stage
 from relax_mlir.tuning.task import Task
 
 KINDS = ("serial", "vectorized", "unroll", "parallel")

@@ -26,9 +26,9 @@ from relax_mlir.strategy.tuned import Tunable, extracting, has_knobs, key_of, ma
 from relax_mlir.symbolic import Bounds
 from relax_mlir.target import Target
 from relax_mlir.te import PlaceholderOp, Schedule, Tensor
-from relax_mlir.te.graph import operations_of, symbols_of
 from relax_mlir.te.prim_func import build, integers_of
-from relax_mlir.te.schedule.scheduled_function import build_by_size, build_scheduled
+from relax_mlir.te.schedule.lower import build_by_size, build_scheduled
+from relax_mlir.te.tensors import operations_of, symbols_of
 from relax_mlir.transform import Sequential
 
 FUNCTION = "main"

@@ -258,8 +258,8 @@ def test_stubs_know_all_names() -> None:
     from relax_mlir.dialects.dtypes import DTYPES
     from relax_mlir.script import relax, tir
     from relax_mlir.script.calls import SPECIAL
+    from relax_mlir.tir.expressions import ALIASES, INTRINSICS
     from relax_mlir.tir.expressions import SPECIAL as FUNCTIONS
-    from relax_mlir.tir.intrinsics import ALIASES, INTRINSICS
 
     folder = Path(relax.__file__).parent
     relax_stub, tir_stub = ((folder / f"{name}.pyi").read_text() for name in ("relax", "tir"))

@@ -11,8 +11,8 @@ import random_prims
 import random_schedules
 import relax_mlir as rx
 from relax_mlir import te
-from relax_mlir.te.graph import operations_of
 from relax_mlir.te.prim_func import integers_of
+from relax_mlir.te.tensors import operations_of
 
 SIZES = 4
 """The number of sizes at which each is compared."""

@@ -8,14 +8,21 @@ from typing import Any
 
 from relax_mlir import symbolic, te
 from relax_mlir.script import parse
-from relax_mlir.te.compute import ComputeOp
-from relax_mlir.te.expressions import DATA_PARALLEL, INDEX, Expr, IterVar, Load, Range
+from relax_mlir.te.expressions import (
+    DATA_PARALLEL,
+    INDEX,
+    Expr,
+    IterVar,
+    Load,
+    Range,
+    fold,
+    to_dim,
+    variables_of,
+)
 from relax_mlir.te.reductions import Reduction
-from relax_mlir.te.schedule.axes import AxisTree, Span
-from relax_mlir.te.schedule.facts import Facts
+from relax_mlir.te.schedule.axes import AxisTree, Facts, Span
 from relax_mlir.te.source import Writer
-from relax_mlir.te.tensors import Tensor
-from relax_mlir.te.walk import fold, to_dim, variables_of
+from relax_mlir.te.tensors import ComputeOp, Tensor
 
 
 class NoIntrin(Exception):

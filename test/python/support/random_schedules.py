@@ -18,11 +18,10 @@ import numpy as np
 from random_intrins import NoIntrin, derived
 from relax_mlir import symbolic, te
 from relax_mlir.error import ScheduleError
-from relax_mlir.te.compute import ComputeOp
-from relax_mlir.te.graph import operations_of
 from relax_mlir.te.prim_func import integers_of
-from relax_mlir.te.schedule.trace import Trace
+from relax_mlir.te.schedule.schedule import Trace
 from relax_mlir.te.source import Writer
+from relax_mlir.te.tensors import ComputeOp, operations_of
 from tir_reference import Stand
 
 SIZES = (0, 1, 2, 3, 5, 7, 8, 9, 13)

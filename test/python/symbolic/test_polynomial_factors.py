@@ -7,9 +7,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from relax_mlir import symbolic
 from relax_mlir.symbolic import Dim, Expr
-from relax_mlir.symbolic.modular import factors as modular_factors
-from relax_mlir.symbolic.modular import next_prime, product
-from relax_mlir.symbolic.polynomial import MAX_DEGREE, factors
+from relax_mlir.symbolic.polynomial import MAX_DEGREE, factors, next_prime, product_modulo
+from relax_mlir.symbolic.polynomial import factors_modulo as modular_factors
 
 # Of SymPy 1.14: `factor_list` over the integers, without the number.
 VECTORS: dict[str, dict[str, int]] = {
@@ -162,7 +161,7 @@ def test_factors_modulo_a_prime() -> None:
     parts = [[3, 1], [3, 1], [5, 1], [p - 2, 1]]
     whole = [7]
     for part in parts:
-        whole = product(whole, part, p)
+        whole = product_modulo(whole, part, p)
     assert sorted(modular_factors(whole, p)) == sorted(parts)
     # x**2 + 1 has roots only modulo primes that are 1 modulo 4.
     assert modular_factors([1, 0, 1], 7) == [[1, 0, 1]]

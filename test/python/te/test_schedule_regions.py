@@ -10,7 +10,7 @@ import pytest
 import random_schedules
 from relax_mlir import symbolic, te
 from relax_mlir.error import ScheduleError
-from relax_mlir.te.schedule.facts import Facts
+from relax_mlir.te.schedule.axes import Facts
 
 N, M = te.var("n"), te.var("m")
 

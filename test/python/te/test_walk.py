@@ -3,8 +3,20 @@
 from __future__ import annotations
 
 from relax_mlir import te
-from relax_mlir.te.expressions import Binary, Cast, Expr, Load
-from relax_mlir.te.walk import fold, loads_of, post_order, shown, substitute, to_dim, variables_of, visit
+from relax_mlir.te.expressions import (
+    Binary,
+    Cast,
+    Expr,
+    Load,
+    fold,
+    loads_of,
+    post_order,
+    shown,
+    substitute,
+    to_dim,
+    variables_of,
+    visit,
+)
 
 N, M = te.var("n"), te.var("m")
 A = te.placeholder((N, M), name="A")

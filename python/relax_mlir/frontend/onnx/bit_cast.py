@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from relax_mlir.te.own_loops import Fresh, LoopOp, element, grid
-from relax_mlir.te.tensors import Tensor
+from relax_mlir.te.tensors import Fresh, LoopOp, Tensor, element, grid
 
 
 def bit_cast(x: Tensor, dtype: str) -> Tensor:

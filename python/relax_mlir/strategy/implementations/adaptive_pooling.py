@@ -18,7 +18,7 @@ from relax_mlir.strategy.op_strategy import OpStrategy
 from relax_mlir.strategy.registry import Strategy
 from relax_mlir.target import Target
 from relax_mlir.te import Tensor
-from relax_mlir.topi.layouts import reordered
+from relax_mlir.topi.manipulate import reordered
 
 
 def _pooled(attrs: Attrs, data: Tensor, out_type: StructInfo, kind: str) -> Tensor:

@@ -13,7 +13,7 @@ from relax_mlir.strategy.implementations.losses import narrowed, widened
 from relax_mlir.strategy.op_strategy import OpStrategy
 from relax_mlir.target import Target
 from relax_mlir.te import Tensor
-from relax_mlir.te.own_loops import Fresh, LoopOp, grid
+from relax_mlir.te.tensors import Fresh, LoopOp, grid
 
 TAG = "attention"
 """The tag of the computed tensors."""

@@ -12,8 +12,8 @@ from relax_mlir.strategy.implementations.losses import narrowed, widened
 from relax_mlir.te import Tensor, functions
 from relax_mlir.te.expressions import Expr
 from relax_mlir.topi.common import computed, flattened, held, product
-from relax_mlir.topi.layouts import reordered
-from relax_mlir.topi.scatter import scatter_vectors
+from relax_mlir.topi.indexing import scatter_vectors
+from relax_mlir.topi.manipulate import reordered
 from relax_mlir.topi.tag import INJECTIVE
 
 

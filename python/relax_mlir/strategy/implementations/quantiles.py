@@ -10,7 +10,7 @@ from relax_mlir.dialects.types import Tensor as TensorInfo
 from relax_mlir.expr import Attrs
 from relax_mlir.strategy.implementations.expressions import by_expression
 from relax_mlir.te import Tensor
-from relax_mlir.topi.chance import multinomial_from_uniform as drawn
+from relax_mlir.topi.sampling import multinomial_from_uniform as drawn
 
 
 @by_expression

@@ -10,8 +10,7 @@ from relax_mlir.strategy.implementations.expressions import by_expression
 from relax_mlir.strategy.implementations.losses import narrowed, widened
 from relax_mlir.te import Tensor
 from relax_mlir.topi.nn import recurrent
-from relax_mlir.topi.nn.lstm import Activation
-from relax_mlir.topi.nn.recurrent import Recurrence, function_of, known_rows
+from relax_mlir.topi.nn.recurrent import Activation, Recurrence, function_of, known_rows
 
 
 def _layer(attrs: Attrs, gates: Tensor, weights: Tensor, lengths: Tensor) -> Recurrence:

@@ -9,7 +9,7 @@ from relax_mlir.dialects.types import StructInfo
 from relax_mlir.expr import Attrs
 from relax_mlir.strategy.implementations.expressions import by_expression
 from relax_mlir.te import Tensor
-from relax_mlir.topi.scatter import scatter_vectors
+from relax_mlir.topi.indexing import scatter_vectors
 
 
 @by_expression

@@ -1,10 +1,9 @@
 """Schedules of tensor expressions: loops, compute locations and caches; lowered to prim funcs."""
 
-from relax_mlir.te.schedule.schedule import Schedule, create_schedule
-from relax_mlir.te.schedule.scheduled_function import lower
+from relax_mlir.te.schedule.lower import lower
+from relax_mlir.te.schedule.schedule import Schedule, Trace, create_schedule
 from relax_mlir.te.schedule.stage import Stage
 from relax_mlir.te.schedule.tensor_intrin import BufferPattern, TensorIntrin, decl_buffer, decl_tensor_intrin
-from relax_mlir.te.schedule.trace import Trace
 
 __all__ = [
     "BufferPattern",

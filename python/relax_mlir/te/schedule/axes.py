@@ -1,29 +1,197 @@
-"""Axes of one stage, and the relations between them: splits, fusions, values and ranges.
-
-An axis from which no other is derived is a *leaf*: a loop. Each axis counts from 0; the start of the range is added to
-a root axis. Loops are opened one by one, outermost first. For each, an `AxisTree` computes the range, such that
-together they visit each value of the root axes once, without conditions inside:
-
-- Split by f, ``parent = outer * f + inner``: inner runs over the rest of the parent after outer, at most f values. If
-  outer is opened after inner, it runs over the remaining multiples of f.
-- Fusion, ``outer = fused // n``, ``inner = fused % n``: n is the length of inner when the fusion's first loop is
-  opened.
-
-In a tree with only splits, the range of a loop contains exactly its values for the loops that are already opened, in
-any order. A fusion needs conditions (`guards`) if it joins axes of one root, or if other loops of its roots come
-between its loops.
-"""
+"""Axes of one stage: splits and fusions, ranges, facts about loop variables, and the regions that are read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from relax_mlir import symbolic
-from relax_mlir.symbolic import Dim
-from relax_mlir.te.expressions import IterVar
-from relax_mlir.te.schedule.facts import Facts
+from relax_mlir.cached import cached_property
+from relax_mlir.symbolic import Dim, Expr, prove_less_equal
+from relax_mlir.symbolic.expr import Atom, Kind, Monomial, from_terms, printed_terms, terms_of
+from relax_mlir.te.expressions import ON_DIMS, IterVar, Load, to_dim, variables_of
+
+
+@dataclass
+class Facts:
+    """The bounds of loop variables, which are symbols in addition to those of sizes."""
+
+    bounds: dict[str, tuple[int, int | None]] = field(default_factory=dict)
+
+    @cached_property
+    def operators(self) -> Mapping[str, Callable[[Dim, Dim], Dim]]:
+        """Arithmetic on indices, for `to_dim`."""
+        return {**ON_DIMS, "//": self.quotient, "%": self.remainder}
+
+    def at_most(self, a: Dim, b: Dim) -> bool:
+        """True if ``a <= b`` is proved."""
+        return prove_less_equal(a, b, self.bounds)
+
+    def high(self, dim: Dim) -> int | None:
+        """A constant upper bound of `dim`, if one is known."""
+        return symbolic.bounds(dim, self.bounds)[1]
+
+    def minimum(self, *dims: Dim) -> Dim:
+        """The minimum, as one ``min`` of sums, without arguments that are never the smallest."""
+        found = _parts(dims, Kind.MIN)
+        kept = list(found)
+        for item in found:
+            if any(other is not item and self.at_most(other, item) for other in kept):
+                kept = [other for other in kept if other is not item]
+        return symbolic.minimum(*kept)
+
+    def maximum(self, *dims: Dim) -> Dim:
+        """The maximum, as one ``max`` of sums, without arguments that are never the largest."""
+        found = _parts(dims, Kind.MAX)
+        kept = list(found)
+        for item in found:
+            if any(other is not item and self.at_most(item, other) for other in kept):
+                kept = [other for other in kept if other is not item]
+        return symbolic.maximum(*kept)
+
+    def quotient(self, a: Dim, b: Dim) -> Dim:
+        """``a // b``, rounded towards minus infinity."""
+        digits = self._digits(a, b)
+        return symbolic.floordiv(a, b) if digits is None else digits[0]
+
+    def remainder(self, a: Dim, b: Dim) -> Dim:
+        """``a % b``, with the sign of `b`."""
+        digits = self._digits(a, b)
+        return symbolic.floormod(a, b) if digits is None else digits[1]
+
+    def _digits(self, a: Dim, b: Dim) -> tuple[Dim, Dim] | None:
+        """The quotient and remainder if ``a = step * q + r``, step divides b, and r is proved to be in ``[0, step)``.
+
+        They are ``q // (b // step)`` and ``q % (b // step) * step + r``. Otherwise None.
+        """
+        if not isinstance(a, Expr) or not isinstance(b, int) or b < 1:
+            return None
+        steps = {b, *(math.gcd(b, factor) for monomial, factor in a.terms if monomial)} - {1}
+        for step in sorted(steps, reverse=True):
+            whole = from_terms(
+                {
+                    monomial: factor // step
+                    for monomial, factor in a.terms
+                    if _is_whole(monomial, factor, step)
+                }
+            )
+            rest = a - whole * step
+            low, high = symbolic.bounds(rest, self.bounds)
+            if low is not None and high is not None and 0 <= low <= high < step:
+                left = b // step
+                return self.quotient(whole, left), self.remainder(whole, left) * step + rest
+        return None
+
+    def ceildiv(self, a: Dim, b: Dim) -> Dim:
+        """``a / b`` rounded up, for positive `b`; a ``min`` becomes the ``min`` of the quotients."""
+        if b == 1:
+            return a
+        return self.minimum(*(symbolic.ceildiv(item, b) for item in _distributed(a, Kind.MIN)))
+
+    def difference(self, a: Dim, b: Dim) -> Dim:
+        """``a - b``, with the difference inside if `a` is a ``min``."""
+        return self.minimum(*(item - b for item in _distributed(a, Kind.MIN)))
+
+
+def distributed_minimum(dim: Dim) -> list[Dim]:
+    """The arguments of `dim` if it is a ``min``, with any addend distributed; otherwise `dim` alone."""
+    return _distributed(dim, Kind.MIN)
+
+
+def _is_whole(monomial: Monomial, factor: int, step: int) -> bool:
+    """True if a term is a multiple of `step`, or a constant, of which a part is."""
+    return factor % step == 0 or not monomial
+
+
+def _parts(dims: Sequence[Dim], kind: Kind) -> list[Dim]:
+    found: list[Dim] = []
+    for dim in dims:
+        found += [item for item in _distributed(dim, kind) if item not in found]
+    return found
+
+
+def _distributed(dim: Dim, kind: Kind) -> list[Dim]:
+    """Distribute ``min(a, b) + c`` to a + c and b + c, or the same for ``max``; return anything else unchanged."""
+    for monomial, factor in terms_of(dim):
+        if factor == 1 and len(monomial) == 1 and monomial[0].kind is kind:
+            rest = dim - from_terms({monomial: factor})
+            return [part for item in monomial[0].args for part in _distributed(item + rest, kind)]
+    return [dim]
+
+
+def dim_text(dim: Dim) -> str:
+    """A dimension as an expression of the T language."""
+    return _sum(dim)[0]
+
+
+def factor_text(dim: Dim) -> str:
+    """A dimension as a factor: in parentheses if it is a sum or a product."""
+    text, is_atom = _sum(dim)
+    return text if is_atom else f"({text})"
+
+
+def _sum(dim: Dim) -> tuple[str, bool]:
+    """The text, and True if it is atomic (needs no parentheses)."""
+    if not isinstance(dim, Expr):
+        return str(dim), dim >= 0
+    text = ""
+    terms = printed_terms(dim.terms)
+    for number, (monomial, factor) in enumerate(terms):
+        product = _product(monomial, abs(factor))
+        if number == 0 and factor < 0:
+            text = f"-({product})" if any(item.kind >= Kind.FLOORDIV for item in monomial) else f"-{product}"
+        elif number == 0:
+            text = product
+        else:
+            text += f" {'-' if factor < 0 else '+'} {product}"
+    monomial, factor = terms[0]
+    is_call = len(monomial) == 1 and monomial[0].kind in (Kind.SYMBOL, Kind.MIN, Kind.MAX)
+    return text, len(terms) == 1 and factor == 1 and is_call
+
+
+def _product(monomial: Monomial, factor: int) -> str:
+    parts = []
+    for item in monomial:
+        if item.kind is Kind.SYMBOL:
+            parts.append(item.text)
+        elif item.kind in (Kind.MIN, Kind.MAX):
+            parts.append(_extremum(f"T.{item.kind.name.lower()}", item.args))
+        else:
+            sign = "//" if item.kind is Kind.FLOORDIV else "%"
+            quotient = f"{factor_text(item.args[0])} {sign} {factor_text(item.args[1])}"
+            alone = len(monomial) == 1 and factor == 1
+            parts.append(quotient if alone else f"({quotient})")
+    if factor != 1 or not parts:
+        parts.append(str(factor))
+    return " * ".join(parts)
+
+
+def _extremum(function: str, args: tuple[Dim, ...]) -> str:
+    """Format ``min`` or ``max``; a number, which is last in normal form, comes first."""
+    *others, last = args
+    ordered = [last, *others] if isinstance(last, int) else list(args)
+    text = dim_text(ordered[-1])
+    for item in reversed(ordered[:-1]):
+        text = f"{function}({dim_text(item)}, {text})"
+    return text
+
+
+# Axes of one stage, and the relations between them: splits, fusions, values and ranges.
+#
+# An axis from which no other is derived is a *leaf*: a loop. Each axis counts from 0; the start of the range
+# is added to a root axis. Loops are opened one by one, outermost first. For each, an `AxisTree` computes the
+# range, such that together they visit each value of the root axes once, without conditions inside:
+#
+# - Split by f, ``parent = outer * f + inner``: inner runs over the rest of the parent after outer, at most f values. If
+#   outer is opened after inner, it runs over the remaining multiples of f.
+# - Fusion, ``outer = fused // n``, ``inner = fused % n``: n is the length of inner when the fusion's first loop is
+#   opened.
+#
+# In a tree with only splits, the range of a loop contains exactly its values for the loops that are already opened, in
+# any order. A fusion needs conditions (`guards`) if it joins axes of one root, or if other loops of its roots come
+# between its loops.
 
 
 @dataclass(frozen=True, eq=False)
@@ -355,3 +523,153 @@ def _quotient(value: Dim, length: Dim) -> Dim:
 
 def _remainder(value: Dim, length: Dim) -> Dim:
     return 0 if length == 0 else symbolic.floormod(value, length)
+
+
+# Regions: the box of elements of a tensor that is read while axes run over ranges.
+#
+# The bounds are expressions of sizes and loops.
+
+STEP = "_step{}"
+"""Symbols of the offset of an axis from its start."""
+
+
+@dataclass(frozen=True)
+class Hull:
+    """The minimum and maximum of a value; `most` bounds the number of values between them."""
+
+    low: Dim
+    high: Dim
+    most: int | None
+
+
+def read_region(facts: Facts, load: Load, axes: Mapping[IterVar, Span]) -> list[Span | None]:
+    """The region that `load` reads per dimension of the tensor; None if it is unknown, and may be the whole dimension.
+
+    `axes` are the ranges of the axes that the indices use. The box may extend beyond the tensor.
+    """
+    found: list[Span | None] = []
+    for index in load.children:
+        own = dict.fromkeys(variables_of(index))
+        if any(axis not in axes for axis in own):
+            found.append(None)
+            continue
+        steps = {STEP.format(number): axes[axis] for number, axis in enumerate(own)}
+        values: dict[IterVar, Dim] = {}
+        for name, axis in zip(steps, own, strict=True):
+            moves = 0 if axes[axis].extent == 1 else symbolic.symbol(name)
+            values[axis] = axes[axis].low + moves
+        dim = to_dim(index, values, facts.operators)
+        hull = None if dim is None else _hull(facts, dim, steps)
+        if hull is None:
+            found.append(None)
+            continue
+        high = facts.minimum(hull.high)  # nested bounds stay short, because sums are distributed into minima
+        found.append(Span(hull.low, facts.difference(high, hull.low - 1), hull.most, high + 1))
+    return found
+
+
+def united(facts: Facts, spans: Sequence[Span]) -> Span:
+    """The smallest range that contains several ranges."""
+    first, *others = spans
+    if not others:
+        return first
+    low, end = first.low, first.stop
+    for other in others:
+        low, end = facts.minimum(low, other.low), facts.maximum(end, other.stop)
+    return Span(low, facts.difference(end, low), _most_of(spans), end)
+
+
+def _most_of(spans: Iterable[Span]) -> int | None:
+    """A constant bound on the length of a union of ranges whose starts differ by constants."""
+    items = list(spans)
+    offsets = [item.low - items[0].low for item in items]
+    ends = [
+        offset + item.most
+        for item, offset in zip(items, offsets, strict=True)
+        if item.most is not None and isinstance(offset, int)
+    ]
+    starts = [offset for offset in offsets if isinstance(offset, int)]
+    if len(ends) != len(items):
+        return None
+    return max(*ends, 0) - min(starts)
+
+
+def clamped(facts: Facts, span: Span | None, size: Dim) -> Span:
+    """The part of a range in ``[0, size)``; all of that for an unknown range."""
+    whole = Span(0, size, facts.high(size))
+    if span is None:
+        return whole
+    below, above = facts.at_most(0, span.low), facts.at_most(span.stop, size)
+    if below and above:
+        return Span(span.low, span.extent, _least(span.most, whole.most), span.end)
+    low = span.low if below else facts.maximum(span.low, 0)
+    end = span.stop if above else facts.minimum(span.stop, size)
+    extent = facts.difference(end, low)
+    return Span(low, extent, _least(span.most, whole.most, facts.high(extent)), end)
+
+
+def _least(*numbers: int | None) -> int | None:
+    known = [number for number in numbers if number is not None]
+    return max(min(known), 0) if known else None
+
+
+def _hull(facts: Facts, dim: Dim, steps: Mapping[str, Span]) -> Hull | None:
+    """The hull of an index in terms of axis offsets; None if it is not known."""
+    low: Dim = 0
+    high: Dim = 0
+    most: int | None = 1
+    for monomial, factor in terms_of(dim):
+        moving = [item for item in monomial if _moves(item, steps)]
+        if not moving:
+            term = from_terms({monomial: factor})
+            low, high = low + term, high + term
+            continue
+        still = list(monomial)
+        still.remove(moving[0])
+        times = from_terms({tuple(still): abs(factor)})
+        part = _atom_hull(facts, moving[0], steps)
+        if len(moving) > 1 or part is None or not facts.at_most(0, times):
+            return None
+        if factor > 0:
+            low, high = low + part.low * times, high + part.high * times
+        else:
+            low, high = low - part.high * times, high - part.low * times
+        if most is None or part.most is None or not isinstance(times, int):
+            most = None
+        else:
+            most += times * max(part.most - 1, 0)
+    return Hull(low, high, most)
+
+
+def _moves(item: Atom, steps: Mapping[str, Span]) -> bool:
+    if item.kind is Kind.SYMBOL:
+        return item.text in steps
+    return any(name in steps for arg in item.args for name in symbolic.symbols(arg))
+
+
+def _atom_hull(facts: Facts, item: Atom, steps: Mapping[str, Span]) -> Hull | None:
+    if item.kind is Kind.SYMBOL:
+        span = steps[item.text]
+        return Hull(0, span.stop - span.low - 1, span.most)
+    parts = [_hull(facts, arg, steps) for arg in item.args]
+    if any(part is None for part in parts):
+        return None
+    hulls = [part for part in parts if part is not None]
+    if item.kind in (Kind.MIN, Kind.MAX):
+        choose = symbolic.minimum if item.kind is Kind.MIN else symbolic.maximum
+        return Hull(choose(*(hull.low for hull in hulls)), choose(*(hull.high for hull in hulls)), None)
+    dividend = hulls[0]
+    by = item.args[1]
+    if not isinstance(by, int) and (set(symbolic.symbols(by)) & set(steps) or not facts.at_most(1, by)):
+        return None
+    if by == 0 or (isinstance(by, int) and by < 0):
+        return None
+    low, high = facts.quotient(dividend.low, by), facts.quotient(dividend.high, by)
+    if item.kind is Kind.MOD and low == high:
+        return Hull(facts.remainder(dividend.low, by), facts.remainder(dividend.high, by), dividend.most)
+    if item.kind is Kind.MOD:
+        return Hull(0, by - 1, by if isinstance(by, int) else None)
+    most = 1 if low == high else None
+    if most is None and isinstance(by, int) and dividend.most is not None:
+        most = (dividend.most + by - 2) // by + 1
+    return Hull(low, high, most)

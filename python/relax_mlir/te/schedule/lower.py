@@ -1,32 +1,290 @@
-"""Lower a schedule to loops, as a prim func in the T language."""
+"""Lower a schedule to loops, as a prim func in the T language: the plan of its stages, then the loops."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, overload
 
 from relax_mlir import symbolic
-from relax_mlir.error import ScheduleError
-from relax_mlir.symbolic import Dim
-from relax_mlir.te.compute import ComputeOp
-from relax_mlir.te.expressions import INDEX, REDUCTION, Binary, Expr, IterVar, Load, Names, Size, binary
-from relax_mlir.te.graph import symbols_of
-from relax_mlir.te.own_loops import LoopOp
+from relax_mlir.dialects.attributes import SCHEDULED_FROM
+from relax_mlir.dialects.kernel_seals import seal
+from relax_mlir.error import ArgumentError, ScheduleError, expect
+from relax_mlir.ir_module import IRModule
+from relax_mlir.mlir import ir
+from relax_mlir.script.parser import parse
+from relax_mlir.symbolic import Condition, Dim
+from relax_mlir.te.expressions import (
+    INDEX,
+    LITERAL,
+    REDUCTION,
+    Binary,
+    Expr,
+    IterVar,
+    Load,
+    Names,
+    Number,
+    Size,
+    binary,
+    fold,
+    loads_of,
+    substitute,
+    to_dim,
+)
+from relax_mlir.te.prim_func import FILE, TEFunction, check_parameters, integers_of, locate
 from relax_mlir.te.recurrence import ScanOp
 from relax_mlir.te.reductions import Reduction
-from relax_mlir.te.schedule.axes import AxisTree, Span
-from relax_mlir.te.schedule.facts import Facts, dim_text, factor_text
-from relax_mlir.te.schedule.following import following_region
-from relax_mlir.te.schedule.intrin_match import Match
-from relax_mlir.te.schedule.intrin_text import Implementation, Place
-from relax_mlir.te.schedule.places import Following
-from relax_mlir.te.schedule.plan import Plan
-from relax_mlir.te.schedule.regions import clamped, read_region, united
-from relax_mlir.te.schedule.stage import Stage
-from relax_mlir.te.schedule.tensorize import check_parts, check_strides, matched, place_of, tile_of
+from relax_mlir.te.schedule.axes import (
+    AxisTree,
+    Facts,
+    Span,
+    clamped,
+    dim_text,
+    factor_text,
+    read_region,
+    united,
+)
+from relax_mlir.te.schedule.schedule import Schedule
+from relax_mlir.te.schedule.stage import (
+    AttachedAt,
+    Following,
+    Inlined,
+    Root,
+    Stage,
+    check_follower,
+    following_region,
+)
+from relax_mlir.te.schedule.tensor_intrin import Implementation, Place
+from relax_mlir.te.schedule.tensorize import (
+    Match,
+    check_loops,
+    check_parts,
+    check_strides,
+    matched,
+    place_of,
+    tile_of,
+)
 from relax_mlir.te.source import RESERVED, Writer, shape_text
-from relax_mlir.te.tensors import Operation, Tensor
-from relax_mlir.te.walk import fold, to_dim
+from relax_mlir.te.tensors import (
+    ComputeOp,
+    LoopOp,
+    Operation,
+    PlaceholderOp,
+    Tensor,
+    operations_of,
+    symbols_of,
+)
+
+if TYPE_CHECKING:
+    from relax_mlir.te.schedule.schedule import Schedule
+
+
+@dataclass
+class Plan:
+    """The stages that have loops, in topological order."""
+
+    schedule: Schedule
+    stages: list[Stage] = field(default_factory=list)
+    bodies: dict[Stage, tuple[Expr, ...]] = field(default_factory=dict)
+    """The values of each stage, with inlined tensors replaced by their expressions."""
+    readers: dict[Stage, list[tuple[Stage, Load]]] = field(default_factory=dict)
+    """The readers of each stage, with one of their accesses each."""
+    attached: dict[tuple[Stage, IterVar], list[Stage]] = field(default_factory=dict)
+    """The stages that are computed at the beginning of a loop's body."""
+    followers: dict[tuple[Stage, IterVar], list[Stage]] = field(default_factory=dict)
+    """The stages that are computed at the end of it."""
+
+    @classmethod
+    def of(cls, schedule: Schedule) -> Plan:
+        """The plan of a schedule; raise `ScheduleError` if a reader cannot access a stage where it is computed."""
+        plan = cls(schedule)
+        for stage in schedule.stages:
+            if stage.is_placeholder:
+                continue
+            body = tuple(map(plan._inlined, stage.body))
+            if isinstance(stage.place, Inlined):
+                if stage.tensorized is not None:
+                    raise stage.tensorized.refused(f"{stage.name} is computed inline, without loops")
+                plan.bodies[stage] = body
+                continue
+            plan.stages.append(stage)
+            plan.bodies[stage] = body
+            for load in loads_of(*body) if isinstance(stage.op, ComputeOp) else whole_reads(stage.op):
+                producer = schedule.stage_of(load.tensor)
+                if not producer.is_placeholder:
+                    plan.readers.setdefault(producer, []).append((stage, load))
+            if isinstance(stage.place, AttachedAt):
+                plan.attached.setdefault((stage.place.stage, stage.place.axis), []).append(stage)
+            elif isinstance(stage.place, Following):
+                plan.followers.setdefault((stage.place.stage, stage.place.axis), []).append(stage)
+        for stage in plan.stages:
+            plan._check(stage)
+            if stage.tensorized is not None:
+                inside = [*plan.attached, *plan.followers]
+                check_loops(stage, [axis for other, axis in inside if other is stage])
+        for producer, readers in plan.readers.items():
+            for reader, _ in readers:
+                plan._check_order(reader, producer)
+        return plan
+
+    @property
+    def whole(self) -> list[Stage]:
+        """The stages that have buffers of the whole tensor."""
+        return [stage for stage in self.stages if not isinstance(stage.place, AttachedAt)]
+
+    def roots(self) -> list[Stage]:
+        """The stages with separate loop nests, in topological order.
+
+        Raises:
+            ScheduleError: two nests that depend on each other.
+        """
+        waits: dict[Stage, dict[Stage, None]] = {
+            stage: {} for stage in self.stages if isinstance(stage.place, Root)
+        }
+        for producer, readers in self.readers.items():
+            for reader, _ in readers:
+                first, second = self.nest_of(producer), self.nest_of(reader)
+                if first is not second:
+                    waits[second][first] = None
+        ordered: list[Stage] = []
+        while waits:
+            ready = next((s for s, others in waits.items() if not any(o in waits for o in others)), None)
+            if ready is None:
+                raise self._circle(list(waits))
+            ordered.append(ready)
+            del waits[ready]
+        return ordered
+
+    def _circle(self, stages: list[Stage]) -> ScheduleError:
+        """The error of nests that depend on each other through the stages inside them."""
+        for stage in self.stages:
+            place = stage.place
+            if isinstance(place, Following) and self.nest_of(stage) in stages:
+                others = [s.name for s in stages if s is not self.nest_of(stage)]
+                return place.refused(
+                    f"{stage.name} reads what is computed behind the loops of {place.stage.name}: {', '.join(others)}"
+                )
+        raise AssertionError("only followers read what is behind their nest")
+
+    def nest_of(self, stage: Stage) -> Stage:
+        """The stage in whose loop nest a stage is computed, or itself."""
+        while isinstance(stage.place, AttachedAt | Following):
+            stage = stage.place.stage
+        return stage
+
+    def loads(self, reader: Stage, producer: Stage) -> list[Load]:
+        """The accesses of a stage to another one."""
+        return [load for other, load in self.readers[producer] if other is reader]
+
+    def _inlined(self, value: Expr) -> Expr:
+        """`value` with the elements of inlined tensors replaced by expressions."""
+
+        def replaced(item: Expr, children: list[Expr]) -> Expr:
+            is_same = all(old is new for old, new in zip(item.children, children, strict=True))
+            if isinstance(item, Load):
+                producer = self.schedule.stage_of(item.tensor)
+                if isinstance(producer.place, Inlined):
+                    assert isinstance(producer.op, ComputeOp)
+                    whole = self.bodies[producer][item.tensor.value_index]
+                    return substitute(
+                        whole, dict(zip(producer.op.axis, map(as_index, children), strict=True))
+                    )
+            return item if is_same else item.rebuilt(children)
+
+        return fold(value, replaced)
+
+    def outward(self, stage: Stage) -> Iterator[tuple[Stage, IterVar]]:
+        """Yield the loops that a stage is computed in, innermost stage first."""
+        while isinstance(stage.place, AttachedAt | Following):
+            yield stage.place.stage, stage.place.axis
+            stage = stage.place.stage
+
+    def _check(self, stage: Stage) -> None:
+        """Raise unless all readers of an attached stage are inside the loop that it is computed in."""
+        place = stage.place
+        if isinstance(place, Following):
+            self._check_follower(stage, place)
+        if not isinstance(place, AttachedAt):
+            return
+        if isinstance(place.stage.place, Inlined):
+            raise place.refused(f"{place.stage.name} is computed inline, without loops")
+        order = place.stage.leaf_iter_vars
+        depth = _position(order, place.axis)
+        if depth is None:
+            raise place.refused(
+                f"the axis {place.axis.name} is no loop of {place.stage.name} any more: it was split or fused since"
+            )
+        if stage not in self.readers:
+            raise place.refused("nothing reads it")
+        for reader, load in self.readers[stage]:
+            if reader is place.stage:
+                if self._reads_in_init(reader, load) and depth >= _first_reduction(order):
+                    raise place.refused(
+                        f"{reader.name} reads it in the initial value of its reduction, outside of the loop "
+                        f"{place.axis.name}"
+                    )
+                continue
+            inside = [axis for outer, axis in self.outward(reader) if outer is place.stage]
+            found = _position(order, inside[0]) if inside else None
+            if found is None or found < depth:
+                raise place.refused(
+                    f"{reader.name} reads {stage.name}, too, and is not computed inside the loop {place.axis.name} of "
+                    f"{place.stage.name}: compute it there, or {stage.name} in a loop around both"
+                )
+
+    def _check_follower(self, stage: Stage, place: Following) -> None:
+        if not isinstance(place.stage.place, Root | Following):
+            raise place.refused(
+                f"{place.stage.name} is not computed whole, once: not inline, nor inside of another stage"
+            )
+        found = self.readers.get(place.stage, [])
+        if not any(reader is stage for reader, _ in found):
+            raise place.refused(f"{stage.name} does not read {place.stage.name} any more")
+        check_follower(stage, self.loads(stage, place.stage))
+
+    def _check_order(self, reader: Stage, producer: Stage) -> None:
+        """Raise if a stage reads a buffer that the loops around both have filled only partially."""
+        place = reader.place
+        if isinstance(producer.place, AttachedAt) or self.nest_of(producer) is not self.nest_of(reader):
+            return
+        if isinstance(place, Following) and place.stage is producer:
+            return
+        follower = reader
+        while not isinstance(follower.place, Following):
+            assert isinstance(follower.place, AttachedAt)
+            follower = follower.place.stage
+        raise follower.place.refused(
+            f"{reader.name} reads {producer.name}, too, not all of which is computed inside of these loops by then"
+        )
+
+    def _reads_in_init(self, reader: Stage, load: Load) -> bool:
+        starts = [
+            item for value in self.bodies[reader] if isinstance(value, Reduction) for item in value.init
+        ]
+        return any(item is load for item in loads_of(*starts))
+
+
+def whole_reads(op: Operation) -> list[Load]:
+    """The reads of a recurrence: any element of its inputs."""
+    return [Load(tensor, [Size(0)] * tensor.ndim) for tensor in op.input_tensors]
+
+
+def as_index(item: Expr) -> Expr:
+    """An index expression that replaces an axis; an integer from data is converted to int64."""
+    if isinstance(item, Number) and isinstance(item.value, int):
+        return Size(item.value)
+    return item if item.kind in (INDEX, LITERAL) or item.dtype == "int64" else item.astype("int64")
+
+
+def _position(order: list[IterVar], axis: IterVar) -> int | None:
+    return next((number for number, item in enumerate(order) if item is axis), None)
+
+
+def _first_reduction(order: list[IterVar]) -> int:
+    """The number of loops before the first reduction loop."""
+    return next((number for number, item in enumerate(order) if item.iter_type == "reduction"), len(order))
+
 
 INDENT = "    "
 MAX_DEPTH = 80
@@ -444,3 +702,161 @@ class ScheduledWriter(Writer):
         for axis in op.reduce_axis:
             spans[axis] = Span(axis.dom.begin, axis.dom.extent, self.facts.high(axis.dom.extent))
         return spans
+
+
+PLAIN = "plain"
+"""Name of the unscheduled computation."""
+INTRINSIC = "intrinsic"
+"""Name prefix of prim funcs that replace loops; a number follows."""
+_NAME = re.compile(r'sym_name = "[^"]*"')
+
+
+@overload
+def lower(
+    inp: Schedule, args: Sequence[Tensor], name: str = "main", *, simple_mode: Literal[True]
+) -> str: ...
+@overload
+def lower(
+    inp: Schedule, args: Sequence[Tensor], name: str = "main", *, simple_mode: Literal[False] = False
+) -> IRModule: ...
+def lower(
+    inp: Schedule, args: Sequence[Tensor], name: str = "main", *, simple_mode: bool = False
+) -> IRModule | str:
+    """Build a module with the prim func `name` that computes the outputs of a schedule, or its loops as text.
+
+    Args:
+        inp: the schedule.
+        args: the parameters: the inputs (placeholders), then the outputs of the schedule. An integer parameter follows
+            for each symbol that is not by itself a dimension of a tensor.
+        name: an identifier.
+        simple_mode: return the loops as a script, for inspection.
+
+    Raises:
+        ArgumentError: an input or output that is missing.
+        ScheduleError: a stage is computed inside a loop that not all of its readers are in.
+    """
+    expect("lower: 'inp'", inp, Schedule, "a te.Schedule (te.create_schedule gives one)")
+    if simple_mode:
+        return _writer(inp, args, name)[1]
+    return build_scheduled(inp, args, name).module
+
+
+def build_scheduled(
+    schedule: Schedule,
+    args: Sequence[Tensor],
+    name: str,
+    integers: Sequence[str] | None = None,
+    context: ir.Context | None = None,
+) -> TEFunction:
+    """Build the prim func `name` with the loops of a schedule.
+
+    `integers` are its parameters after the tensors; None: the symbols that need one. `context` is that of its module;
+    None: a new one.
+    """
+    writer, text = _writer(schedule, args, name, integers)
+    module = parse(text, name=FILE, context=context)
+    locate(module, name, writer)
+    if not writer.integers:  # an integer parameter may be negative, and loop bounds assume non-negative sizes
+        _claim(module, name, args, [writer.plan])
+    return TEFunction(name, module, tuple(writer.integers))
+
+
+def build_by_size(
+    ways: Sequence[tuple[Condition | None, Schedule]],
+    args: Sequence[Tensor],
+    name: str,
+    context: ir.Context | None = None,
+) -> TEFunction:
+    """Build the prim func `name` that runs the loops of the first schedule whose condition holds.
+
+    Args:
+        ways: conditions on symbols of `args`, with schedules of the same outputs; the last one has no condition.
+        args: the parameters, as for `lower`.
+        context: that of its module; None: a new one.
+    """
+    *_, (_, last) = ways
+    if len(ways) == 1:
+        return build_scheduled(last, args, name, context=context)
+    lines: list[str] = []
+    starts: list[tuple[int, Operation]] = []
+    plans: list[Plan] = []
+    for number, (condition, schedule) in enumerate(ways):
+        writer, _ = _writer(schedule, args, name)
+        head, body = writer.lines[:HEAD], writer.lines[HEAD:]
+        lines += head if not lines else []
+        word = "else" if condition is None else f"{'elif' if number else 'if'} {_text(condition)}"
+        lines.append(f"    {word}:")
+        plans.append(writer.plan)
+        starts += [(len(lines) + line - HEAD, op) for line, op in writer.starts]
+        lines += [f"    {line}" for line in body]
+    module = parse("\n".join(lines) + "\n", name=FILE, context=context)
+    writer.starts = starts
+    locate(module, name, writer)
+    if not writer.integers:
+        _claim(module, name, args, plans)
+    return TEFunction(name, module, tuple(writer.integers))
+
+
+HEAD = 2
+"""The number of lines before the body of a prim func: the decorator, and the parameters."""
+
+
+def _text(condition: Condition) -> str:
+    return f"{factor_text(condition.left)} {condition.relation} {factor_text(condition.right)}"
+
+
+def _claim(module: IRModule, name: str, args: Sequence[Tensor], plans: Sequence[Plan]) -> None:
+    """Record the unscheduled computation of the prim func, and the prim funcs that replace loops.
+
+    Nothing is recorded if an intrinsic may access elements that the loops do not.
+    """
+    intrins = [
+        stage.tensorized.intrin for plan in plans for stage in plan.stages if stage.tensorized is not None
+    ]
+    if not all(intrin.covers for intrin in intrins):
+        return
+    texts = dict.fromkeys(item.text for intrin in intrins for item in intrin.implementations)
+    operations = operations_of([t for t in args if not isinstance(t.op, PlaceholderOp)])
+    plain = parse(Writer(PLAIN, args, (), blocks=False).write(operations), name=FILE, context=module.context)
+    text = str(plain[PLAIN].operation.get_asm(print_generic_op_form=True, use_local_scope=True))
+    with module.context:
+        function = module[name]
+        renamed = [_NAME.sub(f'sym_name = "{INTRINSIC}{number}"', item) for number, item in enumerate(texts)]
+        function.attributes[SCHEDULED_FROM] = ir.StringAttr.get("\n".join([text, *renamed]))
+        seal(function)
+
+
+def arguments(schedule: Schedule) -> list[Tensor]:
+    """The parameters of a schedule: inputs, in the order of first use, then outputs."""
+    inputs = [stage.tensors[0] for stage in schedule.stages if stage.is_placeholder]
+    return [*inputs, *(tensor for op in schedule.outputs for tensor in op.outputs)]
+
+
+def _writer(
+    schedule: Schedule, args: Sequence[Tensor], name: str, integers: Sequence[str] | None = None
+) -> tuple[ScheduledWriter, str]:
+    expect("lower: 'args'", args, list | tuple, "a list of tensors")
+    for tensor in args:
+        expect("lower: an entry of 'args'", tensor, Tensor, "a te.Tensor")
+    inputs = [t for t in args if isinstance(t.op, PlaceholderOp)]
+    outputs = [t for t in args if not isinstance(t.op, PlaceholderOp)]
+    if list(args) != [*inputs, *outputs]:
+        raise ArgumentError("lower: 'args' lists the placeholders first, then the computed tensors")
+    check_parameters("lower", inputs, outputs, name)
+    for tensor in outputs:
+        if not schedule[tensor].is_output:
+            raise ArgumentError(
+                f"lower: {tensor.name} is not an output of the schedule: list its op in create_schedule, too"
+            )
+    for op in schedule.outputs:
+        for tensor in op.outputs:
+            if not any(tensor is given for given in outputs):
+                raise ArgumentError(f"lower: the output {tensor.name} of the schedule is not among 'args'")
+    operations = operations_of(outputs)
+    own = integers_of(args, operations)
+    plan = Plan.of(schedule)
+    writer = ScheduledWriter(
+        name, args, own if integers is None else tuple(integers), blocks=False, plan=plan
+    )
+    writer.taken |= set(symbols_of(args, operations))
+    return writer, writer.write([stage.op for stage in plan.stages])

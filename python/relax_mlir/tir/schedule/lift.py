@@ -8,52 +8,524 @@ a nest that combines values with it.
 from __future__ import annotations
 
 import ast
+import itertools
+import operator
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.location import name_of
 from relax_mlir.dialects.prim_params import prim_params
-from relax_mlir.error import UnsupportedError
+from relax_mlir.error import RelaxError, UnsupportedError
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import Dim, prove_equal
-from relax_mlir.te import reductions
-from relax_mlir.te.compute import ComputeOp
+from relax_mlir.te import functions, reductions
 from relax_mlir.te.expressions import (
+    BOOL,
     DATA_PARALLEL,
     REDUCTION,
     Binary,
     Call,
     Cast,
+    Choice,
+    Compare,
     Expr,
     IterVar,
+    Limit,
+    Load,
+    Logical,
     Number,
     Range,
     ScalarVar,
+    Size,
+    Unary,
+    as_expr,
+    fold,
+    index,
+    post_order,
+    substitute,
 )
-from relax_mlir.te.reductions import Reduction
-from relax_mlir.te.tensors import Tensor, placeholder
-from relax_mlir.te.walk import post_order
+from relax_mlir.te.reductions import Combiner, Reduction
+from relax_mlir.te.tensors import ComputeOp, Tensor, placeholder
 from relax_mlir.tir.printer import print_prim
-from relax_mlir.tir.schedule.lift_expressions import Elements
-from relax_mlir.tir.schedule.lift_loops import (
-    EmptyReduction,
-    Nest,
-    NoStagesError,
-    check_empty,
-    dim_of,
-    function_name,
-    is_first,
-    nest_of,
-    ordered,
-    places_of,
-    read_first,
-    store_of,
-)
-from relax_mlir.tir.schedule.lift_reductions import NoCombiner, reductions_of
+
+BINARY: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+    ast.Pow: functions.power,
+}
+COMPARISONS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}
+RENAMED = {"max": "maximum", "min": "minimum", "Select": "select", "pow": "power"}
+LIMITS = ("min_value", "max_value", "infinity")
+
+
+@dataclass
+class Elements:
+    """Converts the expressions of one computation."""
+
+    axes: Mapping[str, IterVar]
+    tensors: Mapping[str, Tensor]
+    symbols: set[str]
+    scalars: dict[str, Expr] = field(default_factory=dict)
+    current: dict[str, Expr] = field(default_factory=dict)
+    """The current values of the elements being computed, by their text."""
+
+    def expression(self, node: ast.expr) -> Expr:
+        """Convert an expression; raises `UnsupportedError` if tensor expressions cannot represent it."""
+        return as_expr(self.value(node))
+
+    def value(self, node: ast.expr) -> Any:  # noqa: ANN401 - an expression or a number
+        if isinstance(node, ast.Constant) and isinstance(node.value, bool | int | float):
+            return Number(node.value)
+        if isinstance(node, ast.Name):
+            return self.name(node)
+        if isinstance(node, ast.Subscript):
+            return self.element(node)
+        if isinstance(node, ast.BinOp) and type(node.op) in BINARY:
+            return BINARY[type(node.op)](self.expression(node.left), self.expression(node.right))
+        if isinstance(node, ast.UnaryOp):
+            operand = self.expression(node.operand)
+            return (
+                operand
+                if isinstance(node.op, ast.UAdd)
+                else -operand
+                if isinstance(node.op, ast.USub)
+                else ~operand
+            )
+        if isinstance(node, ast.Compare) and len(node.ops) == 1:
+            return COMPARISONS[type(node.ops[0])](
+                self.expression(node.left), self.expression(node.comparators[0])
+            )
+        if isinstance(node, ast.BoolOp):
+            join = functions.all if isinstance(node.op, ast.And) else functions.any
+            return join(*map(self.expression, node.values))
+        if isinstance(node, ast.IfExp):
+            return functions.if_then_else(*map(self.expression, (node.test, node.body, node.orelse)))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            return self.call(node, node.func.attr)
+        raise UnsupportedError(f"tir.Schedule: `{ast.unparse(node)[:60]}` has no form in tensor expressions")
+
+    def name(self, node: ast.Name) -> Expr:
+        if node.id in self.axes:
+            return self.axes[node.id]
+        if node.id in self.scalars:
+            return self.scalars[node.id]
+        if node.id in self.symbols:
+            return Size(symbolic.symbol(node.id))
+        raise UnsupportedError(f"tir.Schedule: '{node.id}' is no axis, scalar or size")
+
+    def element(self, node: ast.Subscript) -> Expr:
+        name = ast.unparse(node.value)
+        if ast.unparse(node) in self.current:
+            return self.current[ast.unparse(node)]
+        if name not in self.tensors:
+            raise UnsupportedError(
+                f"tir.Schedule: `{ast.unparse(node)[:60]}` reads '{name}' before it is filled, or to fill it"
+            )
+        places = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
+        return Load(self.tensors[name], [index(name, self.value(place)) for place in places])
+
+    def call(self, node: ast.Call, name: str) -> Any:  # noqa: ANN401 - an expression
+        if name in LIMITS:
+            return Limit(name, dtypes.dtype(str(ast.literal_eval(node.args[0]))))
+        if name == "cast":
+            return self.expression(node.args[0]).astype(str(ast.literal_eval(node.args[1])))
+        arguments = [self.expression(item) for item in node.args]
+        if name == "bool" and arguments[0].kind == BOOL:
+            return arguments[0]
+        if name in dtypes.DTYPES and len(arguments) == 1:
+            return arguments[0].astype(name)
+        if name == "bitwise_not":
+            return ~arguments[0]
+        found = getattr(functions, RENAMED.get(name, name), None)
+        if not callable(found) or name.startswith("_"):
+            raise UnsupportedError(f"tir.Schedule: T.{name} has no form in tensor expressions")
+        return found(*arguments)
+
+
+OWN_KINDS = ("parallel", "vectorized")
+"""The loop annotations that tensor expressions generate."""
+
+
+class NoStagesError(Exception):
+    """The prim func is not a sequence of computations."""
+
+
+@dataclass
+class Nest:
+    """Perfectly nested loops that begin at 0, and their body."""
+
+    axes: list[tuple[str, Dim]]
+    body: list[ast.stmt]
+
+
+def nest_of(node: ast.stmt) -> Nest:
+    """The loops of a statement; raises NoStagesError for other loop annotations, or loops that do not begin at 0.
+
+    The annotations of `te.create_prim_func`, parallel rows and vectorized elements, are ignored: a schedule adds
+    its own.
+    """
+    axes: list[tuple[str, Dim]] = []
+    kinds: list[str] = []
+    body = [node]
+    while len(body) == 1 and isinstance(body[0], ast.For):
+        loop = body[0]
+        call = loop.iter
+        name = call.func.id if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) else ""
+        function = function_name(call) if isinstance(call, ast.Call) else ""
+        if not isinstance(call, ast.Call) or (name != "range" and function not in ("grid", *OWN_KINDS)):
+            raise NoStagesError("a loop has a kind already, which a schedule has given it")
+        kinds.append(function if function in OWN_KINDS else "")
+        if name == "range" and len(call.args) != 1:
+            raise NoStagesError("a loop does not begin at 0")
+        targets = loop.target.elts if isinstance(loop.target, ast.Tuple) else [loop.target]
+        axes += [
+            (target.id, dim_of(end))
+            for target, end in zip(targets, call.args, strict=True)
+            if isinstance(target, ast.Name)
+        ]
+        body = loop.body
+    outer, inner = kinds[:-1], kinds[-1:]
+    if any(outer[1:]) or outer[:1] == ["vectorized"] or inner == ["parallel"]:
+        raise NoStagesError("a loop has a kind already, which a schedule has given it")
+    return Nest(axes, body)
+
+
+@dataclass
+class EmptyReduction:
+    """``if k <= 0:`` around nests that store the initial values of a reduction whose loops do not run."""
+
+    sizes: list[Dim]
+    values: dict[str, str]
+    """The stored value of each buffer, as text."""
+    refusal: str
+
+    @classmethod
+    def of(cls, node: ast.If) -> EmptyReduction:
+        """Parse the condition; raises `NoStagesError` for another one."""
+        refusal = f"`{ast.unparse(node)[:60]}` is a condition, which is no beginning of a reduction"
+        tests = list(_alternatives(node.test))
+        if node.orelse or not all(_is_empty(test) for test in tests):
+            raise NoStagesError(refusal)
+        values: dict[str, str] = {}
+        for statement in node.body:
+            nest = nest_of(statement)
+            values.update(texts_of(nest.body))
+        return cls([dim_of(test.left) for test in tests if isinstance(test, ast.Compare)], values, refusal)
+
+
+def check_empty(
+    found: EmptyReduction | None, reduced: Sequence[IterVar], begins: Sequence[ast.stmt], nest: Nest
+) -> None:
+    """Raise `NoStagesError` unless a reduction that stores its initial values in the first iteration also stores them
+    when it is empty.
+    """
+    for axis in reduced:
+        length = axis.dom.extent
+        if symbolic.prove_less_equal(1, length):
+            continue
+        if found is None or not any(symbolic.prove_equal(length, size) for size in found.sizes):
+            raise NoStagesError(f"elements stay what they are where the loop {axis.name} has no iterations")
+    if found is not None and found.values != texts_of(begins):
+        raise NoStagesError(found.refusal)
+
+
+def is_first(node: ast.If, names: Sequence[str]) -> bool:
+    """True if the condition holds exactly in the first iteration of the loops `names`."""
+    tests = list(_joined(node.test))
+    found = []
+    for test in tests:
+        if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Eq) or len(test.ops) > 1:
+            return False
+        if ast.unparse(test.comparators[0]) != "0":
+            return False
+        found.append(ast.unparse(test.left))
+    return not node.orelse and sorted(found) == sorted(names)
+
+
+def texts_of(statements: Sequence[ast.stmt]) -> dict[str, str]:
+    """The stored value of each buffer, with local scalars substituted."""
+    scalars: dict[str, ast.expr] = {}
+    found: dict[str, str] = {}
+    for item in statements:
+        if not isinstance(item, ast.Assign):
+            raise NoStagesError(f"`{ast.unparse(item)[:60]}` stores no element")
+        value = item.value
+        while isinstance(value, ast.Name) and value.id in scalars:
+            value = scalars[value.id]
+        target = store_of(item)
+        if target is not None:
+            found[ast.unparse(target.value)] = ast.unparse(value)
+        elif isinstance(item.targets[0], ast.Name):
+            scalars[item.targets[0].id] = value
+    return found
+
+
+def store_of(node: ast.stmt) -> ast.Subscript | None:
+    """The element that a statement stores."""
+    target = node.targets[0] if isinstance(node, ast.Assign) else None
+    return target if isinstance(target, ast.Subscript) else None
+
+
+def read_first(node: ast.stmt) -> set[str]:
+    """The buffers of which a nest reads an element before storing it."""
+    stored: set[str] = set()
+    read: set[str] = set()
+    found: set[str] = set()
+    for item in ordered(node):
+        if isinstance(item, ast.Assign):
+            read |= {ast.unparse(part) for part in ast.walk(item.value) if isinstance(part, ast.Subscript)}
+            target = store_of(item)
+            if target is not None and ast.unparse(target) in read and ast.unparse(target) not in stored:
+                found.add(ast.unparse(target.value))
+            if target is not None:
+                stored.add(ast.unparse(target))
+    return found
+
+
+def ordered(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes in a node, itself first, in source order."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        yield from ordered(child)
+
+
+def dim_of(node: ast.expr) -> Dim:
+    """A size in the script as a dimension."""
+    text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ast.unparse(node)
+    try:
+        return symbolic.parse(str(text).replace("T.max(", "max(").replace("T.min(", "min("))
+    except RelaxError:
+        raise NoStagesError(f"`{text}` is no expression of sizes") from None
+
+
+def function_name(call: ast.Call) -> str:
+    """``grid`` of ``T.grid(…)``."""
+    return call.func.attr if isinstance(call.func, ast.Attribute) else ""
+
+
+def places_of(target: ast.Subscript) -> list[ast.expr]:
+    """The indices of an element."""
+    index = target.slice
+    return list(index.elts) if isinstance(index, ast.Tuple) else [index]
+
+
+def _alternatives(test: ast.expr) -> Iterator[ast.expr]:
+    yield from _operands(test, ast.Or, ast.BitOr)
+
+
+def _joined(test: ast.expr) -> Iterator[ast.expr]:
+    yield from _operands(test, ast.And, ast.BitAnd)
+
+
+def _operands(test: ast.expr, logical: type[ast.boolop], bitwise: type[ast.operator]) -> Iterator[ast.expr]:
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, logical):
+        for value in test.values:
+            yield from _operands(value, logical, bitwise)
+    elif isinstance(test, ast.BinOp) and isinstance(test.op, bitwise):
+        yield from _operands(test.left, logical, bitwise)
+        yield from _operands(test.right, logical, bitwise)
+    else:
+        yield test
+
+
+def _is_empty(test: ast.expr) -> bool:
+    """``k <= 0``."""
+    return (
+        isinstance(test, ast.Compare)
+        and len(test.ops) == 1
+        and isinstance(test.ops[0], ast.LtE)
+        and ast.unparse(test.comparators[0]) == "0"
+    )
+
+
+MAX_VALUES = 2
+"""The maximum tuple size of a combiner for which the order is tested."""
+COMPARISONS_BY_NAME: dict[str, Callable[[Any, Any], bool]] = {
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
+    "==": lambda a, b: a == b,
+    "!=": lambda a, b: a != b,
+}
+
+
+class NoCombiner(Exception):
+    """The statements are not a reduction; the message has the reason."""
+
+
+def reductions_of(
+    name: str,
+    so_far: Sequence[ScalarVar],
+    results: Sequence[Expr],
+    begun: Sequence[Expr],
+    axes: Sequence[IterVar],
+) -> list[Reduction]:
+    """The reductions that compute `results` from the previous values `so_far` and elements.
+
+    They are ordered unless the order is proved to be irrelevant.
+
+    Raises:
+        NoCombiner: more elements are combined than there are values.
+    """
+    sources = _sources(so_far, results)
+    if len(sources) > len(so_far):
+        shown = ", ".join(f"`{source!r}`" for source in sources)
+        raise NoCombiner(f"{name} is combined with {len(sources)} elements at a time: {shown}")
+    given = [*sources, *[Number(0).astype("int32")] * (len(so_far) - len(sources))]
+    for order in itertools.permutations(given) if len(sources) == len(so_far) <= MAX_VALUES else ():
+        made = _combiner(name, so_far, results, begun, order)
+        if order_is_free(made):
+            return _made(made, order, axes)
+    combiner = _combiner(name, so_far, results, begun, given)
+    return _made(replace(combiner, ordered=True), given, axes)
+
+
+def _made(combiner: Combiner, sources: Sequence[Expr], axes: Sequence[IterVar]) -> list[Reduction]:
+    return [Reduction(combiner, sources, axes, number) for number in range(len(sources))]
+
+
+def _combiner(
+    name: str,
+    so_far: Sequence[ScalarVar],
+    results: Sequence[Expr],
+    begun: Sequence[Expr],
+    sources: Sequence[Expr],
+) -> Combiner:
+    elements = [ScalarVar(f"y{number}", source.kind) for number, source in enumerate(sources)]
+    known: dict[Any, Expr] = {}
+    for source, element in zip(sources, elements, strict=True):
+        known.setdefault(_key(source), element)
+    values: dict[Expr, Any] = {
+        item: known[key] for result in results for item in post_order(result) if (key := _key(item)) in known
+    }
+    found = [substitute(result, values) for result in results]
+    return Combiner(name, tuple(so_far), tuple(elements), tuple(found), tuple(begun))
+
+
+def _sources(so_far: Sequence[ScalarVar], results: Sequence[Expr]) -> list[Expr]:
+    """The maximal subexpressions of elements and indices that do not use the previous values, each once."""
+    own = set(map(id, so_far))
+    combined: dict[int, bool] = {}
+    varies: dict[int, bool] = {}
+    found: dict[Any, Expr] = {}
+    for item in post_order(*results):
+        combined[id(item)] = id(item) in own or any(combined[id(child)] for child in item.children)
+        varies[id(item)] = isinstance(item, Load | IterVar) or any(
+            varies[id(child)] for child in item.children
+        )
+    waiting = list(results)
+    while waiting:
+        item = waiting.pop(0)
+        if combined[id(item)]:
+            waiting = [*item.children, *waiting]
+        elif varies[id(item)]:
+            found.setdefault(_key(item), item)
+    return list(found.values())
+
+
+def _key(root: Expr) -> Any:  # noqa: ANN401 - a tuple of tuples
+    """A key that is equal for structurally equal expressions."""
+
+    def key(item: Expr, parts: list[Any]) -> Any:  # noqa: ANN401 - a tuple
+        if isinstance(item, IterVar | ScalarVar):
+            return id(item)
+        tensor = id(item.tensor) if isinstance(item, Load) else None
+        names = [getattr(item, name, None) for name in ("operator", "function", "value")]
+        size = str(getattr(item, "dim", ""))
+        return (type(item).__name__, str(item.kind), tensor, size, *map(repr, names), *parts)
+
+    return fold(root, key)
+
+
+# -- the order
+
+
+def order_is_free(combiner: Combiner) -> bool:
+    """True if values may be combined in any order, and the initial values more than once.
+
+    Tested for all values in {0, 1, 2}. This is a proof for combiners that only compare and select values at the same
+    position of the tuples: the laws of commutativity, associativity and idempotence involve at most three different
+    values. NaN is not covered.
+    """
+    if any(a.kind != b.kind for a, b in zip(combiner.lhs, combiner.rhs, strict=True)):
+        return False
+    values = list(itertools.product(range(3), repeat=len(combiner.lhs)))
+    table: dict[tuple[Any, Any], tuple[int, ...]] = {}
+    for a, b in itertools.product(values, values):
+        made = _combined(combiner, a, b)
+        if made is None:
+            return False
+        table[a, b] = made
+    if any(table[a, a] != a or any(table[a, b] != table[b, a] for b in values) for a in values):
+        return False
+    return all(
+        table[table[a, b], c] == table[a, table[b, c]] for a, b, c in itertools.product(values, repeat=3)
+    )
+
+
+def _combined(combiner: Combiner, a: Sequence[int], b: Sequence[int]) -> tuple[int, ...] | None:
+    """The combination of two tuples; None if it uses more than comparisons and selections."""
+    known: dict[int, Any] = {}
+    for place, (left, right) in enumerate(zip(combiner.lhs, combiner.rhs, strict=True)):
+        known[id(left)], known[id(right)] = (place, a[place]), (place, b[place])
+    found = []
+    for place, result in enumerate(combiner.result):
+        value = fold(result, lambda item, parts: _value(item, parts, known))
+        if value is None or value[0] != place:
+            return None
+        found.append(value[1])
+    return tuple(found)
+
+
+def _value(item: Expr, parts: list[Any], known: Mapping[int, Any]) -> Any:  # noqa: ANN401 - a position and a value
+    """A value with its position in the tuples, or with "bool"; None if unknown."""
+    if isinstance(item, ScalarVar):
+        return known[id(item)]
+    if isinstance(item, Number) and isinstance(item.value, bool):
+        return "bool", item.value
+    if isinstance(item, Cast) and item.kind == BOOL:
+        return parts[0] if parts[0] is not None and parts[0][0] == "bool" else None
+    if None in parts or not parts:
+        return None
+    kinds, values = [part[0] for part in parts], [part[1] for part in parts]
+    if isinstance(item, Choice):
+        same = kinds[0] == "bool" and kinds[1] == kinds[2]
+        return (kinds[1], values[1] if values[0] else values[2]) if same else None
+    if isinstance(item, Unary) and item.operator == "not":
+        return ("bool", not values[0]) if kinds == ["bool"] else None
+    if len(set(kinds)) != 1:
+        return None
+    if isinstance(item, Logical):
+        joined = (values[0] and values[1]) if item.operator == "and" else (values[0] or values[1])
+        return ("bool", joined) if kinds[0] == "bool" else None
+    if isinstance(item, Compare):
+        return "bool", COMPARISONS_BY_NAME[item.operator](*values)
+    if isinstance(item, Call) and item.function in ("max", "min") and kinds[0] != "bool":
+        return kinds[0], (max if item.function == "max" else min)(values)
+    return None
+
 
 COMBINERS = {"+": "sum", "*": "prod"}
 

@@ -1,4 +1,4 @@
-"""`tir.Schedule`: schedule primitives on prim funcs, by block name."""
+"""`tir.Schedule`: schedule primitives on prim funcs, by block name; and `tir.TensorIntrin`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from relax_mlir import te
 from relax_mlir.dialects.attributes import PRIM_FUNC
 from relax_mlir.dialects.location import user_frame_position
 from relax_mlir.error import ArgumentError, ScheduleError, UnknownNameError, expect
@@ -14,15 +15,36 @@ from relax_mlir.ir_module import IRModule
 from relax_mlir.mlir import func
 from relax_mlir.module_functions import put
 from relax_mlir.te.expressions import IterVar
-from relax_mlir.te.schedule.dataflow import copied_output
-from relax_mlir.te.schedule.places import AttachedAt, Following
+from relax_mlir.te.schedule.lower import build_scheduled
 from relax_mlir.te.schedule.schedule import Schedule as StageSchedule
-from relax_mlir.te.schedule.schedule import create_schedule
-from relax_mlir.te.schedule.scheduled_function import build_scheduled
-from relax_mlir.te.schedule.stage import Stage
-from relax_mlir.te.schedule.tensor_intrin import TensorIntrin
-from relax_mlir.tir.schedule.blocks_and_loops import Block, Loop
+from relax_mlir.te.schedule.schedule import copied_output, create_schedule
+from relax_mlir.te.schedule.stage import AttachedAt, Following, Stage
+from relax_mlir.te.schedule.tensor_intrin import PrimFunc, declare, only_function
+from relax_mlir.te.tensors import ComputeOp
 from relax_mlir.tir.schedule.lift import Lifted, lift
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """A block of a prim func: a computation that fills a buffer."""
+
+    name: str
+    function: str
+    stage: Stage
+
+
+@dataclass(frozen=True, eq=False)
+class Loop:
+    """A loop around a block."""
+
+    axis: IterVar
+    function: str
+    stage: Stage
+
+    @property
+    def name(self) -> str:
+        """The name of its variable."""
+        return self.axis.name
 
 
 @dataclass
@@ -271,7 +293,7 @@ class Schedule:
             results.append(made)
         return made
 
-    def tensorize(self, block_or_loop: Block | Loop, tensor_intrin: str | TensorIntrin) -> None:
+    def tensorize(self, block_or_loop: Block | Loop, tensor_intrin: str | te.TensorIntrin) -> None:
         """Replace a loop and its inner loops, or all loops of a block, with an intrinsic, given by name.
 
         Raises:
@@ -337,7 +359,7 @@ class Schedule:
     @contextmanager
     def _recorded(self, method: str, *args: Any, **kwargs: Any) -> Iterator[list[Any]]:  # noqa: ANN401 - arguments
         for value in args:
-            if method != "get_block" and not isinstance(value, Block | Loop | TensorIntrin | int | str):
+            if method != "get_block" and not isinstance(value, Block | Loop | te.TensorIntrin | int | str):
                 raise ArgumentError(
                     f"sch.{method}: {value!r} ({type(value).__name__}) is no block or loop of a schedule"
                 )
@@ -357,3 +379,46 @@ class Schedule:
         if isinstance(value, Block | Loop):
             return _Name(self._names.get(id(value)) or self._named(value))
         return value
+
+
+class TensorIntrin:
+    """Intrinsics for `Schedule.tensorize`, by name; includes those of `te.TensorIntrin`."""
+
+    @staticmethod
+    def register(name: str, desc: PrimFunc, impl: PrimFunc, override: bool = False) -> te.TensorIntrin:
+        """Register an intrinsic.
+
+        Args:
+            name: the name for schedules.
+            desc: the semantics: a prim func with one loop nest. With a `T.init` it computes a complete reduction; a
+                reduction without one combines with the existing values, which the schedule's loops initialize.
+            impl: the implementation: a prim func with the same parameters.
+            override: replace the intrinsic of this name.
+
+        Raises:
+            ArgumentError: the prim funcs do not match, or the name is in use.
+            UnsupportedError: `desc` is not a loop nest that fills a buffer.
+        """
+        what = f"TensorIntrin.register '{name}'"
+        expect(f"{what}: 'desc'", desc, IRModule | func.FuncOp, 'a prim func: a module of one, or mod["f"]')
+        function = only_function(f"{what}: 'desc'", desc) if isinstance(desc, IRModule) else desc
+        with function.context:
+            lifted = lift(function, continues=True)
+        ops = list(dict.fromkeys(tensor.op for tensor in lifted.blocks.values()))
+        if len(ops) != 1:
+            raise ArgumentError(f"{what}: 'desc' has {len(ops)} loop nests, and an intrinsic is one")
+        (op,) = ops
+        assert isinstance(op, ComputeOp)
+        parts = (None, None, impl) if lifted.continued else impl
+        made = declare(what, name, op, lifted.inputs, lambda ins, outs: parts, {})
+        return te.TensorIntrin.register(name, made, override)
+
+    @staticmethod
+    def get(name: str, allow_missing: bool = False) -> te.TensorIntrin | None:
+        """The intrinsic `name`. Raises UnknownNameError if there is none; returns None with `allow_missing`."""
+        try:
+            return te.TensorIntrin.get(name)
+        except UnknownNameError:
+            if allow_missing:
+                return None
+            raise

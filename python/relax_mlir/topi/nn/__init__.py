@@ -1,53 +1,63 @@
 """Operators of neural networks as tensor expressions, with the names and argument orders of TVM's `topi.nn`."""
 
-from relax_mlir.topi.nn.activation import leaky_relu, log_softmax, prelu, relu, softmax
-from relax_mlir.topi.nn.activation_functions import (
+from relax_mlir.topi.nn.activation import (
+    cross_entropy_with_logits,
     elu,
     gelu,
     gelu_tanh,
     hardsigmoid,
     hardswish,
+    leaky_relu,
+    log_softmax,
+    nll_loss,
+    prelu,
+    relu,
     selu,
     silu,
+    softmax,
     softplus,
 )
-from relax_mlir.topi.nn.adaptive import adaptive_pool, adaptive_pool1d, adaptive_pool3d
 from relax_mlir.topi.nn.convolution import (
     conv,
     conv1d,
-    conv1d_transpose_ncw,
-    conv2d,
-    conv2d_transpose_nchw,
-    conv3d,
-    conv3d_transpose_ncdhw,
-    conv_transpose,
-    depthwise_conv2d_nchw,
-    group_conv2d_nchw,
-)
-from relax_mlir.topi.nn.convolution_layouts import (
     conv1d_ncw,
     conv1d_nwc,
+    conv1d_transpose_ncw,
+    conv2d,
     conv2d_hwcn,
     conv2d_nchw,
     conv2d_nhwc,
+    conv2d_transpose_nchw,
+    conv3d,
     conv3d_ncdhw,
     conv3d_ndhwc,
+    conv3d_transpose_ncdhw,
+    conv_transpose,
+    depthwise_conv2d_nchw,
     depthwise_conv2d_nhwc,
     group_conv1d_ncw,
     group_conv1d_nwc,
     group_conv1d_transpose_ncw,
+    group_conv2d_nchw,
     group_conv2d_nhwc,
     group_conv2d_transpose_nchw,
     group_conv3d_transpose_ncdhw,
 )
 from relax_mlir.topi.nn.dense import batch_matmul, dense, matmul
-from relax_mlir.topi.nn.local_response_norm import lrn
-from relax_mlir.topi.nn.loss import cross_entropy_with_logits, nll_loss
-from relax_mlir.topi.nn.lstm import lstm
-from relax_mlir.topi.nn.normalization import batch_norm, group_norm, instance_norm, layer_norm, rms_norm
+from relax_mlir.topi.nn.normalization import batch_norm, group_norm, instance_norm, layer_norm, lrn, rms_norm
 from relax_mlir.topi.nn.padding import edge_pad, mirror_pad, pad, wrap_pad
-from relax_mlir.topi.nn.pool_grad import pool_grad
-from relax_mlir.topi.nn.pooling import global_pool, max_pool_with_indices, pool, pool1d, pool2d, pool3d
+from relax_mlir.topi.nn.pooling import (
+    adaptive_pool,
+    adaptive_pool1d,
+    adaptive_pool3d,
+    global_pool,
+    max_pool_with_indices,
+    pool,
+    pool1d,
+    pool2d,
+    pool3d,
+    pool_grad,
+)
 from relax_mlir.topi.nn.rearrange import (
     batch_to_space_nd,
     depth_to_space,
@@ -56,8 +66,10 @@ from relax_mlir.topi.nn.rearrange import (
     pixel_shuffle,
     space_to_batch_nd,
     space_to_depth,
+    upsampling,
+    upsampling3d,
 )
-from relax_mlir.topi.nn.upsampling import upsampling, upsampling3d
+from relax_mlir.topi.nn.recurrent import lstm
 
 __all__ = [
     "adaptive_pool",

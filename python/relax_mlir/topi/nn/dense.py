@@ -6,11 +6,10 @@ from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
 from relax_mlir.error import ShapeError
 from relax_mlir.te import reductions
-from relax_mlir.te.broadcasting import broadcast_shape, element
 from relax_mlir.te.expressions import Expr
-from relax_mlir.te.tensors import Tensor
-from relax_mlir.topi.binary import add
+from relax_mlir.te.tensors import Tensor, broadcast_element, broadcast_shape
 from relax_mlir.topi.common import computed, require
+from relax_mlir.topi.elementwise import add
 
 MATMUL = "matmul"
 """The tag of matmuls."""
@@ -32,7 +31,7 @@ def matmul(a: Tensor, b: Tensor, transp_a: bool = False, transp_b: bool = False)
     k = reductions.reduce_axis((0, inner), "k")
 
     def at(tensor: Tensor, batch: tuple[Expr, ...], row: Expr, column: Expr) -> Expr:
-        return element(tensor, [*before, *tensor.shape[-2:]], [*batch, row, column])
+        return broadcast_element(tensor, [*before, *tensor.shape[-2:]], [*batch, row, column])
 
     def value(*i: Expr) -> object:
         batch, row, column = i[:-2], i[-2], i[-1]

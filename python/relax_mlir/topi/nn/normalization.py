@@ -1,4 +1,4 @@
-"""Normalization: subtract the mean, and divide by the standard deviation."""
+"""Normalization by mean and standard deviation, and local response normalization."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from collections.abc import Sequence
 
 from relax_mlir import symbolic
 from relax_mlir.error import ArgumentError, ShapeError
+from relax_mlir.te import functions, reductions
+from relax_mlir.te.expressions import Expr
 from relax_mlir.te.tensors import Tensor
 from relax_mlir.topi import reduce
-from relax_mlir.topi.binary import add, divide, multiply, subtract
-from relax_mlir.topi.common import axes_of, axis_of, require, require_equal, require_float
-from relax_mlir.topi.elementwise import identity, rsqrt, sqrt
+from relax_mlir.topi.common import axes_of, axis_of, computed, replaced, require, require_equal, require_float
+from relax_mlir.topi.common import size as extent
+from relax_mlir.topi.elementwise import add, divide, identity, multiply, rsqrt, sqrt, subtract
 from relax_mlir.topi.manipulate import reshape
+from relax_mlir.topi.tag import BROADCAST, COMM_REDUCE
 
 
 def batch_norm(
@@ -162,3 +165,34 @@ def _scaled(
     scaled: Tensor = normed if gamma is None else multiply(normed, like(gamma))
     shifted: Tensor = scaled if beta is None else add(scaled, like(beta))
     return shifted
+
+
+def lrn(
+    data: Tensor, size: int, axis: int = 1, alpha: float = 0.0001, beta: float = 0.75, bias: float = 2
+) -> Tensor:
+    """``data / (bias + alpha / size * sum)^beta``, with the sum of the squares of `size` elements around each."""
+    what = "topi.nn.lrn"
+    tensor = require(f"{what}: 'data'", data)
+    require_float(what, tensor)
+    place = axis_of(what, axis, tensor.ndim)
+    if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+        raise ArgumentError(f"{what}: 'size' is {size!r}, expected an integer from 1 on")
+    tap = reductions.reduce_axis((0, size), "r")
+    before = (size - 1) // 2
+
+    def squares(*i: Expr) -> object:
+        at = i[place] + tap - before
+        item = functions.if_then_else(
+            functions.all(at >= 0, at < extent(tensor.shape[place])),
+            tensor(*replaced(i, place, at)),
+            functions.const(0, tensor.dtype),
+        )
+        return reductions.sum(item * item, tap)
+
+    total = computed(tensor.shape, squares, "T_lrn_squares", COMM_REDUCE)
+
+    def value(*i: Expr) -> Expr:
+        scaled = total(*i) * (float(alpha) / size) + float(bias)
+        return tensor(*i) / functions.power(scaled, functions.const(float(beta), tensor.dtype))
+
+    return computed(tensor.shape, value, "T_lrn", BROADCAST)

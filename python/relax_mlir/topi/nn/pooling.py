@@ -1,26 +1,28 @@
-"""Pooling: the maximum or the mean of each window."""
+"""Pooling: the maximum or the mean of each window; adaptive pooling, and gradients of pooling."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from relax_mlir.error import ArgumentError
+from relax_mlir.error import ArgumentError, DTypeError, ShapeError
 from relax_mlir.symbolic import Dim
 from relax_mlir.te import functions, reductions
-from relax_mlir.te.compute import compute
 from relax_mlir.te.expressions import Expr, IterVar, as_expr
-from relax_mlir.te.tensors import Tensor
+from relax_mlir.te.tensors import Fresh, LoopOp, Tensor, compute, element, grid
 from relax_mlir.topi import reduce
 from relax_mlir.topi.common import (
     computed,
+    dims_of,
     listed,
     require,
+    require_equal,
     require_float,
     size,
 )
-from relax_mlir.topi.layouts import in_layout, require_layout
-from relax_mlir.topi.nn.padding import pad
-from relax_mlir.topi.nn.windows import Window, scaled, windows_of
+from relax_mlir.topi.elementwise import cast
+from relax_mlir.topi.manipulate import in_layout, require_layout
+from relax_mlir.topi.nn.padding import Window, pad, scaled, windows_of
 
 Amount = int | Sequence[int]
 
@@ -352,3 +354,203 @@ def global_pool(data: Tensor, pool_type: str, layout: str = "NCHW") -> Tensor:
         raise ArgumentError(f"topi.nn.global_pool: {pool_type!r} of {tensor} in the layout {layout}")
     combine = reduce.max if pool_type == "max" else reduce.mean
     return combine(tensor, tuple(n for n, letter in enumerate(layout) if letter not in "NC"), keepdims=True)
+
+
+def adaptive_pool(data: Tensor, output_size: Any, pool_type: str, layout: str = "NCHW") -> Tensor:  # noqa: ANN401 - sizes
+    """The maximum ("max") or the mean ("avg") of each of ``(height, width)`` windows of every channel.
+
+    Window ``i`` of ``n`` in a dimension of length ``l`` is from ``i * l // n`` to ``ceildiv((i + 1) * l, n)``,
+    exclusive. An empty window has the mean NaN, and the minimum of the dtype as maximum.
+
+    Args:
+        data: the tensor; floats for means.
+        output_size: sizes, integers or symbols; one number for all.
+        pool_type: "max" or "avg"; means of 16-bit floats are computed in float32.
+        layout: the letters ``NCHW`` in any order.
+    """
+    return _pooled("adaptive_pool", 2, data, output_size, pool_type, layout, "NCHW")
+
+
+def adaptive_pool1d(data: Tensor, output_size: Any, pool_type: str, layout: str = "NCW") -> Tensor:  # noqa: ANN401 - sizes
+    """Adaptive pooling along one dimension; see `adaptive_pool`."""
+    return _pooled("adaptive_pool1d", 1, data, output_size, pool_type, layout, "NCW")
+
+
+def adaptive_pool3d(data: Tensor, output_size: Any, pool_type: str, layout: str = "NCDHW") -> Tensor:  # noqa: ANN401 - sizes
+    """Adaptive pooling along three dimensions; see `adaptive_pool`."""
+    return _pooled("adaptive_pool3d", 3, data, output_size, pool_type, layout, "NCDHW")
+
+
+def _pooled(
+    name: str,
+    rank: int,
+    data: Tensor,
+    output_size: Any,  # noqa: ANN401 - sizes
+    pool_type: str,
+    layout: str,
+    letters: str,
+) -> Tensor:
+    what = f"topi.nn.{name}"
+    tensor = require(f"{what}: 'data'", data)
+    if not isinstance(layout, str) or sorted(layout) != sorted(letters):
+        raise ArgumentError(f"{what}: the layout is {layout!r}, expected the letters of {letters}")
+    if pool_type not in ("max", "avg"):
+        raise ArgumentError(f"{what}: 'pool_type' is {pool_type!r}, expected 'max' or 'avg'")
+    counts = dims_of(f"{what}: 'output_size'", output_size)
+    counts = counts * rank if len(counts) == 1 else counts
+    if tensor.ndim != rank + 2 or len(counts) != rank:
+        raise ShapeError(
+            f"{what}: {len(counts)} sizes for {tensor}, expected {rank} for {rank + 2} dimensions"
+        )
+    if pool_type == "avg":
+        require_float(what, tensor)
+    axes = [layout.index(letter) for letter in letters[2:]]
+    is_wide = pool_type == "avg" and tensor.dtype in ("float16", "bfloat16")
+    found = cast(tensor, "float32") if is_wide else tensor
+    for axis, count in zip(axes, counts, strict=True):
+        found = _along(found, axis, count, pool_type)
+    return cast(found, tensor.dtype) if is_wide else found
+
+
+def _along(tensor: Tensor, axis: int, count: Dim, pool_type: str) -> Tensor:
+    """Pool one dimension; several dimensions are pooled one after the other."""
+    length = tensor.shape[axis]
+    shape = [*tensor.shape[:axis], count, *tensor.shape[axis + 1 :]]
+    if length == count:
+        return computed(shape, lambda *i: tensor(*i), "T_adaptive_pool", f"adaptive_pool_{pool_type}")
+    is_mean = pool_type == "avg"
+    is_float = tensor.dtype.startswith(("float", "bfloat"))
+    if is_mean:
+        initial = f"T.{tensor.dtype}(0)"
+    else:
+        initial = f"-T.infinity('{tensor.dtype}')" if is_float else f"T.min_value('{tensor.dtype}')"
+
+    def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
+        """Combine rows with rows, so that the innermost loop is contiguous."""
+        before = [fresh("i") for _ in tensor.shape[:axis]]
+        after = [fresh("i") for _ in tensor.shape[axis + 1 :]]
+        window, begin, end, place = (fresh(name) for name in ("w", "begin", "end", "p"))
+        target = element(outs[0], [*before, window, *after])
+        item = element(ins[0], [*before, place, *after])
+        combined = f"{target} + {item}" if is_mean else f"T.max({target}, {item})"
+        rest = tensor.shape[axis + 1 :]
+        lines = [
+            grid([*before, window], [*tensor.shape[:axis], count]),
+            f"    {begin} = {window} * ({length}) // ({count})",
+            f"    {end} = T.min((({window} + 1) * ({length}) + ({count}) - 1) // ({count}), {length})",
+            f"    {grid(after, rest)}",
+            f"        {target} = {initial}",
+            f"    for {place} in range({begin}, {end}):",
+            f"        {grid(after, rest)}",
+            f"            {target} = {combined}",
+        ]
+        if is_mean:
+            lines += [
+                f"    {grid(after, rest)}",
+                f'        {target} = {target} / T.cast({end} - {begin}, "{tensor.dtype}")',
+            ]
+        return lines
+
+    name = f"adaptive_pool_{pool_type}"
+    return LoopOp([tensor], [shape], [tensor.dtype], body, f"T_{name}", name).outputs[0]
+
+
+GRADIENT = "pool_grad"
+"""The tag of gradients of pooling."""
+
+
+def pool_grad(
+    grads: Tensor,
+    data: Tensor,
+    kernel: Amount,
+    stride: Amount,
+    padding: Amount,
+    pool_type: str,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    layout: str = "NCHW",
+    dilation: Amount = 1,
+    counts: Sequence[Dim] | None = None,
+) -> Tensor:
+    """The gradient of `pool2d` with respect to `data`, given the gradient of its result.
+
+    The gradient of a maximum goes to the first maximum of the window, that of a mean equally to all of its elements.
+    The arguments are those of `pool2d`; the layout is NCHW. `counts`: the numbers of windows, if the caller knows them.
+    """
+    what = "topi.nn.pool_grad"
+    given, tensor = require(f"{what}: 'grads'", grads), require(f"{what}: 'data'", data)
+    require_float(what, tensor)
+    if given.dtype != tensor.dtype:
+        raise DTypeError(f"{what}: 'grads' has dtype {given.dtype}, and 'data' {tensor.dtype}")
+    if pool_type not in ("max", "avg") or layout != "NCHW":
+        raise ArgumentError(f"{what}: {pool_type!r} of {layout!r}, expected 'max' or 'avg' of 'NCHW'")
+    if tensor.ndim != 4:
+        raise ShapeError(f"{what}: {tensor} is not of 4 dimensions")
+    sizes = [kernel] * 2 if isinstance(kernel, int) else listed(f"{what}: 'kernel'", kernel)
+    if len(sizes) != 2 or not all(isinstance(n, int) and n > 0 for n in sizes):
+        raise ArgumentError(f"{what}: 'kernel' is {kernel!r}, expected one or two integers from 1 on")
+    windows = windows_of(what, sizes, stride, padding, dilation)
+    lengths = tensor.shape[2:]
+    if counts is None:
+        counts = [w.count(length, ceil_mode=ceil_mode) for w, length in zip(windows, lengths, strict=True)]
+    require_equal(f"{what}: 'grads'", given.shape, [*tensor.shape[:2], *counts])
+
+    def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
+        grad, source = ins
+        n, c, oy, ox, v, u, y, x = (fresh(name) for name in ("n", "c", "oy", "ox", "v", "u", "y", "x"))
+        whole = [fresh("i") for _ in range(4)]
+        lines = [
+            grid(whole, tensor.shape),
+            f"    {element(outs[0], whole)} = T.{tensor.dtype}(0)",
+            grid([n, c, oy, ox], given.shape),
+        ]
+        begin, end = [fresh("begin") for _ in "yx"], [fresh("end") for _ in "yx"]
+        spans: list[str] = []
+        firsts: list[str] = []
+        for axis, (at, window, length) in enumerate(zip((oy, ox), windows, lengths, strict=True)):
+            first = f"({at} * {window.stride} - {window.before})"
+            apart = window.dilation
+
+            def taps_up_to(place: str, first: str = first, apart: int = apart) -> str:
+                """The number of elements of the window before an index."""
+                room = f"{place} - {first}"
+                return f"({room})" if apart == 1 else f"(({room} + {apart - 1}) // {apart})"
+
+            size = window.size
+            lines += [
+                f"    {begin[axis]} = T.max({taps_up_to('0')}, 0)",
+                f"    {end[axis]} = T.min({taps_up_to(str(length))}, {size})",
+            ]
+            padded = f"T.min({taps_up_to(f'{length} + {window.after}')}, {size})"
+            spans.append(padded if count_include_pad else f"({end[axis]} - {begin[axis]})")
+            firsts.append(first)
+        loops = [
+            f"    for {v} in range({begin[0]}, {end[0]}):",
+            f"        for {u} in range({begin[1]}, {end[1]}):",
+            f"            {y} = {firsts[0]} + {v} * {windows[0].dilation}",
+            f"            {x} = {firsts[1]} + {u} * {windows[1].dilation}",
+        ]
+        own = f"{grad}[{n}, {c}, {oy}, {ox}]"
+        target = f"{outs[0]}[{n}, {c}, {y}, {x}]"
+        if pool_type == "avg":
+            count = f"T.cast({spans[0]} * {spans[1]}, '{tensor.dtype}')"
+            return [*lines, *loops, f"            {target} = {target} + {own} / {count}"]
+        best, place = fresh("best"), fresh("place")
+        item = f"{source}[{n}, {c}, {y}, {x}]"
+        chosen = f"{outs[0]}[{n}, {c}, T.index({place}[0]), T.index({place}[1])]"
+        return [
+            f"{best} = T.alloc_buffer((1,), '{tensor.dtype}')",
+            f"{place} = T.alloc_buffer((2,), 'int64')",
+            *lines,
+            f"    {place}[0] = -1",
+            f"    {best}[0] = -T.infinity('{tensor.dtype}')",
+            *loops,
+            f"            if {place}[0] < 0 or {item} > {best}[0] or (T.isnan({item}) and not T.isnan({best}[0])):",
+            f"                {best}[0] = {item}",
+            f"                {place}[0] = T.cast({y}, 'int64')",
+            f"                {place}[1] = T.cast({x}, 'int64')",
+            f"    if {place}[0] >= 0:",
+            f"        {chosen} = {chosen} + {own}",
+        ]
+
+    return LoopOp([given, tensor], [tensor.shape], [tensor.dtype], body, "T_pool_grad", GRADIENT).outputs[0]

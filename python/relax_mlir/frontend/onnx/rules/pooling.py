@@ -14,8 +14,8 @@ from relax_mlir.frontend.onnx.node import Node, constant
 from relax_mlir.frontend.onnx.registry import rule
 from relax_mlir.frontend.onnx.windows import Windows, windows_of
 from relax_mlir.symbolic import Dim
+from relax_mlir.topi.nn.padding import Window
 from relax_mlir.topi.nn.pooling import max_and_place
-from relax_mlir.topi.nn.windows import Window
 
 
 def _windows(node: Node) -> Windows:

@@ -11,12 +11,10 @@ from relax_mlir.te import functions
 from relax_mlir.te.expressions import Expr, as_expr
 from relax_mlir.te.tensors import Tensor
 from relax_mlir.topi import reduce
-from relax_mlir.topi.binary import add, multiply, subtract
 from relax_mlir.topi.common import axes_of, axis_of, computed, dims_of, product, require, require_float, size
-from relax_mlir.topi.elementwise import exp, log, sqrt
+from relax_mlir.topi.elementwise import add, exp, log, multiply, sqrt, subtract
 from relax_mlir.topi.manipulate import reshape
-from relax_mlir.topi.ordering import SORT
-from relax_mlir.topi.sort import argsort, searchsorted
+from relax_mlir.topi.sort import SORT, argsort, searchsorted
 from relax_mlir.topi.tag import COMM_REDUCE, ELEMWISE
 
 Axis = int | Sequence[int] | None
