@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from relax_mlir.profiler import limits
+from relax_mlir.profiler import profile
 from relax_mlir.terminal import report_table
 from rich.table import Table
 
@@ -70,9 +70,9 @@ def _of_the_machine(cell: Cell, subject: str, ours: str) -> Iterator[Row]:
     timing = cell.timings.get(ours)
     if isinstance(cell.workload, MatMul) and min(cell.size) >= LARGE_MATRIX:
         flops = cell.workload.flops(cell.size)
-        share = None if timing is None else flops / timing.median / limits.fma_peak()
+        share = None if timing is None else flops / timing.median / profile.fma_peak()
         yield Row(
-            subject, "share of the peak of one core", share, PEAK_SHARE, _giga(limits.fma_peak(), "FLOP/s")
+            subject, "share of the peak of one core", share, PEAK_SHARE, _giga(profile.fma_peak(), "FLOP/s")
         )
     if has_copy(cell.workload, cell.elements):
         speed = None if cell.copy is None else cell.moved / cell.copy.median
@@ -80,7 +80,7 @@ def _of_the_machine(cell: Cell, subject: str, ours: str) -> Iterator[Row]:
         yield Row(
             subject, "share of the bandwidth of a copy as large", cell.share_of_copy(ours), COPY_SHARE, note
         )
-        memory = limits.copy_bandwidth(limits.LARGE)
+        memory = profile.copy_bandwidth(profile.LARGE)
         share = None if timing is None else cell.moved / timing.median / memory
         yield Row(subject, "share of the copy bandwidth of memory", share, COPY_SHARE, _giga(memory, "B/s"))
 

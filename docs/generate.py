@@ -322,7 +322,6 @@ API = (
     "relax_mlir.distributed",
     "relax_mlir.profiler",
     "relax_mlir.tools.emit_code",
-    "relax_mlir.runtime.memory_plan",
     "relax_mlir.vm",
     "relax_mlir.vm.bytecode",
     "relax_mlir.vm.verify",

@@ -1,6 +1,6 @@
 """The report of `plan-memory`: formulas of the symbols, slots, and live ranges, as an attribute of the function.
 
-The attribute `relax.memory_plan` holds JSON, which `runtime/memory_plan.py` reads. Formulas are those of `symbolic`,
+The attribute `relax.memory_plan` holds JSON, which `runtime/memory.py` reads. Formulas are those of `symbolic`,
 over the symbols of the function's signature; functions without one have symbols named after their arguments
 (``arg0_1``: the size of dimension 1 of argument 0). A size without such a formula is a new symbol, ``unnamed0``.
 """

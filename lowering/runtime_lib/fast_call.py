@@ -14,7 +14,7 @@ here. If there was a NumPy array but no torch tensor, tensors become NumPy array
 The code uses only the stable ABIs of CPython and NumPy (PyObject, PyArrayObject, PyArray_Descr of 64-bit systems;
 `runtime/object_layouts.py` checks them), and functions whose addresses `runtime/fast_call.py` stores in the state.
 `probe` is an entry point that folds all of its arguments into one number, for the self-test in
-`runtime/fast_call_test.py`.
+`runtime/fast_call.py`.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 //
 // DLPack describes the memory of a tensor. It lacks torch's negative and conjugate bits, which change the values in
 // memory, the size of the storage, which may have been resized under the tensor, and the autograd state. This code
-// reads all of them from torch's own data structures. runtime/torch_layouts.py finds their offsets in this process and
-// tests the values that this code reads. Without it, and for tensors that are not plain, runtime/torch_tensors.py asks
+// reads all of them from torch's own data structures. runtime/object_layouts.py finds their offsets in this process and
+// tests the values that this code reads. Without it, and for tensors that are not plain, runtime/native_function.py asks
 // torch.
 
 llvm.func @TVMFFITensorToDLPackVersioned(!llvm.ptr, !llvm.ptr) -> i32

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from relax_mlir.ir_module import IRModule
     from relax_mlir.module_functions import GlobalVar
     from relax_mlir.runtime.build import build
-    from relax_mlir.runtime.build_options import CompileReport
+    from relax_mlir.runtime.build_setup import CompileReport
     from relax_mlir.runtime.executable import Executable
     from relax_mlir.target import Target
     from relax_mlir.te.emit_te import te_tensor
@@ -80,7 +80,7 @@ _HOMES = {
     "VarBinding": "relax_mlir.expr",
     "BlockBuilder": "relax_mlir.builder",
     "Callable": "relax_mlir.dialects.types",
-    "CompileReport": "relax_mlir.runtime.build_options",
+    "CompileReport": "relax_mlir.runtime.build_setup",
     "ExecBuilder": "relax_mlir.vm.exec_builder",
     "Executable": "relax_mlir.runtime.executable",
     "GlobalVar": "relax_mlir.module_functions",

@@ -17,7 +17,7 @@ import pytest
 import sweep
 import torch
 from relax_mlir import terminal
-from relax_mlir.profiler import limits
+from relax_mlir.profiler import profile
 from relax_mlir.target import Target
 from rich.console import Console
 
@@ -259,7 +259,7 @@ def test_wrong_result_beside_eager_peers() -> None:
 
 
 def test_peak_of_a_core_is_sensible() -> None:
-    assert 1e8 < limits.fma_peak() < 1e12
+    assert 1e8 < profile.fma_peak() < 1e12
 
 
 def test_tables_fit_eighty_columns(capsys: pytest.CaptureFixture[str]) -> None:

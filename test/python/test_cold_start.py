@@ -9,7 +9,7 @@ from relax_mlir import instrument, rewrite, strategy
 from relax_mlir.dialects.kernel_specs import KERNEL_SPECS
 from relax_mlir.lowering.kernels.registry import GENERATORS
 from relax_mlir.lowering.kernels.select_kernels import GENERATOR_MODULES, generator_of
-from relax_mlir.runtime.registration import HOMES
+from relax_mlir.runtime.packed_functions import HOMES
 
 from benchmarks import cold_start
 
@@ -51,8 +51,10 @@ def test_every_name_of_a_lazy_package_exists(package: object) -> None:
 
 
 def test_functions_of_the_runtime_are_registered_where_the_table_says() -> None:
-    from relax_mlir.runtime import data_dependent, registration, run_dps, run_op
+    from relax_mlir.runtime import data_dependent, packed_functions, run_op
 
-    homes = {name: function.__module__ for name, function in registration._functions.items() if name in HOMES}
+    homes = {
+        name: function.__module__ for name, function in packed_functions._functions.items() if name in HOMES
+    }
     assert homes == HOMES
-    assert {data_dependent.__name__, run_dps.__name__, run_op.__name__} == set(HOMES.values())
+    assert {data_dependent.__name__, data_dependent.__name__, run_op.__name__} == set(HOMES.values())

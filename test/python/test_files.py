@@ -15,10 +15,10 @@ import relax_mlir as rx
 import warm_process
 from relax_mlir import tuning
 from relax_mlir.error import ParseError, RelaxError
-from relax_mlir.export import inspect, inspect_library
+from relax_mlir.export import inspect_library, metadata
 from relax_mlir.export.metadata import FORMAT, SECTION
 from relax_mlir.files import load_arrays, mapped, open_regular, read_bytes, read_text, why_unreadable
-from relax_mlir.runtime import cache_store, part_store
+from relax_mlir.runtime import cache_store, compile_units
 from relax_mlir.tools.run_inputs import read_archive
 
 REASONS = {
@@ -88,11 +88,11 @@ def test_regular_files_are_read(tmp_path: Path) -> None:
 def test_entries_of_caches(kind: str, odd: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They count as missing; new entries replace them, except for folders."""
     monkeypatch.setattr(cache_store, "_warned", set())
-    monkeypatch.setenv(part_store.DIRECTORY, str(odd))
-    name = f"part-{part_store.identity('key')}"
+    monkeypatch.setenv(compile_units.UNITS_DIRECTORY, str(odd))
+    name = f"part-{compile_units.unit_identity('key')}"
     for key, load, store in (
         ("key", lambda: cache_store.load("key", odd), lambda: cache_store.store("key", b"code", odd)),
-        (name, lambda: part_store.load("key"), lambda: part_store.store("key", b"code")),
+        (name, lambda: compile_units.load_unit("key"), lambda: compile_units.store_unit("key", b"code")),
     ):
         os.rename(odd / kind, odd / f"{key}{cache_store._SUFFIX}")
         with pytest.warns(cache_store.CacheWarning, match="cannot be read"):
@@ -208,7 +208,7 @@ def test_metadata_nested_deeply(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     facts = {"format": FORMAT, "functions": {"f": {"params": [value]}}, **texts, **lists}
     path = tmp_path / "model.so"
     path.write_text(json.dumps(facts))
-    monkeypatch.setattr(inspect, "section", lambda data, *_: (0, len(data)))
+    monkeypatch.setattr(metadata, "section", lambda data, *_: (0, len(data)))
     with pytest.raises(ParseError, match=r"model\.so: not a library"):
         inspect_library(path)
 

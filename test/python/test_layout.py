@@ -79,10 +79,9 @@ def test_modules_are_small() -> None:
 TABLES = {
     "analysis/memory_estimate": "the two ops that it is about",
     "expr/program": "the ops of dataflow blocks, and the expression that each leaf is",
-    "vm/codegen/constants_and_tuples": "instructions that are moves",
-    "vm/codegen/fresh_results": "which registers hold memory of their own",
-    "vm/codegen/inplace_calls": "the two ops that it is about, and those whose results nobody else has",
-    "vm/codegen/outline_kernels": "the two ops that it is about",
+    "vm/codegen/generate": "instructions that are moves",
+    "vm/codegen/function_code": "which registers hold memory of their own",
+    "vm/codegen/outline_kernels": "the calls that it outlines, and the ops whose results nobody else has",
 }
 """Modules that may list names of Relax ops, and why they do not use a trait."""
 

@@ -15,7 +15,7 @@ FILES = sorted(
 )
 MAKERS = {"Lock", "RLock", "Condition", "Event", "Semaphore", "BoundedSemaphore", "Barrier", "allocate_lock"}
 """Constructors of locks in `threading` and `multiprocessing`."""
-POOLS = {"ThreadPoolExecutor": {"runtime/compile_parts.py"}, "Thread": set(), "Timer": set()}
+POOLS = {"ThreadPoolExecutor": {"runtime/compile_units.py"}, "Thread": set(), "Timer": set()}
 """Thread classes, with the files that may use some: these handle forks."""
 REGISTRY = "fork_safety.py"
 

@@ -92,9 +92,7 @@ def _expect_count(name: str, value: object, least: int, most: int | None = None)
 
 def _inspect(path: Path, function: str) -> tuple[LibraryFile, list[str]]:
     """The identity of a library for workers, and the names of the function's parameters."""
-    from relax_mlir.export.elf_sections import section
-    from relax_mlir.export.inspect import inspect_library
-    from relax_mlir.export.metadata import SECTION
+    from relax_mlir.export.metadata import SECTION, inspect_library, section
     from relax_mlir.files import mapped
 
     if path.suffix != ".so":

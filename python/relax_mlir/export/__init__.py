@@ -2,8 +2,7 @@
 
 from relax_mlir.export.compiled_code import CompiledCode
 from relax_mlir.export.cross_build import cross_build
-from relax_mlir.export.export_library import export_library
-from relax_mlir.export.inspect import LibraryInfo, inspect_library
-from relax_mlir.export.linkers import Linker
+from relax_mlir.export.export_library import Linker, export_library
+from relax_mlir.export.metadata import LibraryInfo, inspect_library
 
 __all__ = ["CompiledCode", "LibraryInfo", "Linker", "cross_build", "export_library", "inspect_library"]

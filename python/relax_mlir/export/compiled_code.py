@@ -1,15 +1,129 @@
-"""Compiled code with its constants, possibly for another machine."""
+"""Compiled code with its constants, and the layout of these in a library."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, Any, TypeAlias
 
-from relax_mlir.export.weights import Array
-from relax_mlir.runtime.engine import Interface
-from relax_mlir.runtime.executable import Executable
-from relax_mlir.runtime.profile_sites import Site
+import numpy as np
+
+from relax_mlir.runtime.executable import Executable, Interface, Site
+
+# The weights of a library: the constants in the layout of compiled code, one after the other.
+
+
+Array: TypeAlias = np.ndarray[Any, Any]
+
+ALIGNMENT = 64
+"""Bytes of a cache line; every constant is aligned to one."""
+
+PAGE_BYTES = {"x86_64": 1 << 12, "aarch64": 1 << 16}
+"""For each architecture, the largest page size of Linux for files, to which the weights as a whole are aligned."""
+
+FILE_ENDING = ".safetensors"
+
+_DTYPES = {
+    "float64": "F64",
+    "float32": "F32",
+    "float16": "F16",
+    "bfloat16": "BF16",
+    "float8_e4m3fn": "F8_E4M3",
+    "float8_e5m2": "F8_E5M2",
+    "int64": "I64",
+    "int32": "I32",
+    "int16": "I16",
+    "int8": "I8",
+    "uint64": "U64",
+    "uint32": "U32",
+    "uint16": "U16",
+    "uint8": "U8",
+    "bool": "BOOL",
+}
+"""The names of dtypes in safetensors; arrays of other dtypes are stored as bytes."""
+
+_LENGTH_BYTES = 8
+
+
+@dataclass(frozen=True)
+class WeightsLayout:
+    """The byte offsets of the constants of each level of a library, and their total size.
+
+    `stored`: the arrays to store, with their offsets, in order; equal ones are stored once; `digest`: the SHA-256 of
+    the SHA-256 of each in that order.
+    """
+
+    places: tuple[tuple[int, ...], ...]
+    stored: tuple[tuple[int, Array], ...]
+    size: int
+    digest: str
+
+    @staticmethod
+    def of(levels: Sequence[Sequence[Array]]) -> WeightsLayout:
+        """The layout of the constants of each level."""
+        by_memory: dict[tuple[int, int], int] = {}
+        by_content: dict[tuple[int, bytes], int] = {}
+        stored: list[tuple[int, Array]] = []
+        end = 0
+        places: list[tuple[int, ...]] = []
+        for constants in levels:
+            own = []
+            for array in constants:
+                memory = (array.ctypes.data, array.nbytes)
+                if memory not in by_memory:
+                    content = (array.nbytes, hashlib.sha256(_bytes(array)).digest())
+                    if content not in by_content:
+                        by_content[content] = end
+                        stored.append((end, array))
+                        end += -(-array.nbytes // ALIGNMENT) * ALIGNMENT
+                    by_memory[memory] = by_content[content]
+                own.append(by_memory[memory])
+            places.append(tuple(own))
+        digest = hashlib.sha256(b"".join(own for _, own in by_content)).hexdigest()
+        return WeightsLayout(tuple(places), tuple(stored), end, digest)
+
+
+def write_weights(layout: WeightsLayout, stream: IO[bytes]) -> None:
+    """Write the constants at the end of a file; gaps between them are filled with zeros."""
+    start = stream.tell()
+    for place, array in layout.stored:
+        stream.seek(start + place)
+        stream.write(_bytes(array))
+    stream.truncate(start + layout.size)
+
+
+def safetensors_header(layout: WeightsLayout) -> bytes:
+    """The header of a safetensors file, of a length that is a multiple of `ALIGNMENT`.
+
+    The format (https://github.com/huggingface/safetensors) allows no gaps between tensors, so each gap is stored as
+    one.
+    """
+    entries: dict[str, Any] = {"__metadata__": {"made_by": "relax-mlir", "sha256": layout.digest}}
+    for name, dtype, shape, begin, end in _tensors(layout):
+        entries[name] = {"dtype": dtype, "shape": shape, "data_offsets": [begin, end]}
+    text = json.dumps(entries, separators=(",", ":")).encode()
+    text += b" " * (-(len(text) + _LENGTH_BYTES) % ALIGNMENT)
+    return len(text).to_bytes(_LENGTH_BYTES, "little") + text
+
+
+def _tensors(layout: WeightsLayout) -> Iterator[tuple[str, str, list[int], int, int]]:
+    for number, (place, array) in enumerate(layout.stored):
+        dtype = _DTYPES.get(array.dtype.name)
+        shape = [array.nbytes] if dtype is None else list(array.shape)
+        end = place + array.nbytes
+        yield f"constant.{number}", dtype or "U8", shape, place, end
+        if gap := -end % ALIGNMENT:
+            yield f"gap.{number}", "U8", [gap], end, end + gap
+
+
+def _bytes(array: Array) -> memoryview:
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+
+
+# Compiled code with its constants, possibly for another machine.
 
 
 @dataclass(frozen=True)

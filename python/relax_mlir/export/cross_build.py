@@ -12,8 +12,8 @@ from relax_mlir.lowering.llvm import cross_compile
 from relax_mlir.lowering.llvm.cross_compile import llvm_ir
 from relax_mlir.lowering.pipeline import phases
 from relax_mlir.runtime.cache_key import module_constants, source_hash
-from relax_mlir.runtime.engine import Interface
-from relax_mlir.runtime.run_phase import run_phase
+from relax_mlir.runtime.compile_native import run_phase
+from relax_mlir.runtime.executable import Interface
 from relax_mlir.target import Target
 from relax_mlir.transform import PassContext
 

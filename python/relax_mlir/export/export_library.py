@@ -2,25 +2,224 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from relax_mlir.error import ArgumentError, expect
+from relax_mlir.error import ArgumentError, CompileError, UnsupportedError, expect
 from relax_mlir.export import metadata
-from relax_mlir.export.assembly import library_assembly
-from relax_mlir.export.compiled_code import CompiledCode
-from relax_mlir.export.library_levels import ordered_levels, require_exportable
-from relax_mlir.export.linkers import Linker, binary_tool, run_tool
-from relax_mlir.export.object_files import level_objects
-from relax_mlir.export.start_code import start_objects
-from relax_mlir.export.weights import FILE_ENDING, WeightsLayout, safetensors_header, write_weights
-from relax_mlir.lowering.base.signature import ENTRY_PREFIX
-from relax_mlir.lowering.runtime_lib.library import WeightsFile
+from relax_mlir.export.compiled_code import (
+    FILE_ENDING,
+    CompiledCode,
+    WeightsLayout,
+    safetensors_header,
+    write_weights,
+)
+from relax_mlir.export.start_code import library_assembly, needed_words, start_objects
+from relax_mlir.lowering.base.signature import (
+    CONSTANTS_ADDRESS,
+    ENTRY_PREFIX,
+    MEMORY_ADDRESS,
+    PROFILE_ADDRESS,
+    THREADS_ADDRESS,
+)
+from relax_mlir.lowering.legalize.runtime_calls import RUNTIME_PREFIX
+from relax_mlir.lowering.runtime_lib.library import MAX_LEVELS, WeightsFile, code_prefix, level_suffix
+from relax_mlir.runtime.elf import with_renamed_symbols
 from relax_mlir.runtime.executable import Executable
-from relax_mlir.target import Target
+from relax_mlir.target import Target, host_flags
+
+# The tools that link object files to libraries: the C compiler of the system, or Zig's from the package index.
+
+
+EXTRA = "link"
+"""The extra of the package that installs Zig's C compiler."""
+
+VARIABLE = "CC"
+
+
+@dataclass(frozen=True)
+class Linker:
+    """A C compiler driver, which assembles and links: the words of its command."""
+
+    command: tuple[str, ...]
+
+    @staticmethod
+    def find(architecture: str | None = None) -> Linker:
+        """The linker for an architecture (LLVM's name of it; None: this machine's).
+
+        ``$CC``; else ``cc``, ``gcc`` or ``clang``, and for another architecture ``ARCHITECTURE-linux-gnu-gcc``; else
+        ``python -m ziglang cc``, which links for all. ``$CC`` has to be for the architecture.
+
+        Raises:
+            UnsupportedError: ``$CC`` is no program, or none of these exists.
+        """
+        if chosen := os.environ.get(VARIABLE):
+            command = tuple(shlex.split(chosen))
+            if not command or shutil.which(command[0]) is None:
+                raise UnsupportedError(
+                    f"export: the environment variable {VARIABLE} is {chosen!r}, which is no program here; "
+                    "unset it, or name a C compiler"
+                )
+            return Linker(command)
+        is_cross = architecture not in (None, Target.host().architecture)
+        names = (f"{architecture}-linux-gnu-gcc",) if is_cross else ("cc", "gcc", "clang")
+        for name in names:
+            if path := shutil.which(name):
+                return Linker((path,))
+        if importlib.util.find_spec("ziglang"):
+            other = ("-target", f"{architecture}-linux-gnu") if is_cross else ()
+            return Linker((sys.executable, "-m", "ziglang", "cc", *other))
+        kind = f"C compiler for {architecture}" if is_cross else "C compiler"
+        raise UnsupportedError(
+            f"export: there is no {kind} to link with ({', '.join(names)}): install one, name it in the environment "
+            f"variable {VARIABLE}, or: pip install 'relax-mlir[{EXTRA}]', which brings Zig's"
+        )
+
+    def run(self, arguments: Sequence[str | Path], folder: Path) -> None:
+        """Run the command in a folder; raises CompileError with its message if it fails."""
+        run_tool([*self.command, *map(str, arguments)], folder)
+
+
+def run_tool(command: Sequence[str], folder: Path) -> None:
+    """Run a program in a folder; raises CompileError with its message if it fails or cannot be started."""
+    try:
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise CompileError(f"export: {command[0]} cannot be started: {error.strerror}") from None
+    # The program may get Ctrl-C from the terminal first.
+    if done.returncode in (-signal.SIGINT, 128 + signal.SIGINT):
+        raise KeyboardInterrupt
+    if done.returncode:
+        said = (done.stderr or done.stdout).strip()
+        raise CompileError(f"export: {shlex.join(command)} failed with code {done.returncode}: {said}")
+
+
+def binary_tool(name: str, architecture: str) -> str:
+    """The path of a tool for object files of an architecture (``objcopy``, ``ar``), or of LLVM's, which handles all.
+
+    Raises UnsupportedError if neither exists.
+    """
+    is_cross = architecture != Target.host().architecture
+    own = f"{architecture}-linux-gnu-{name}" if is_cross else name
+    path = shutil.which(own) or shutil.which(f"llvm-{name}")
+    if path is None:
+        raise UnsupportedError(
+            f"export: there is no {own} here (it comes with binutils); a shared library (.so) needs none"
+        )
+    return path
+
+
+# The levels of a library: code of one module for several targets.
+
+
+def require_exportable(level: CompiledCode) -> None:
+    """Raise UnsupportedError if code depends on this process."""
+    if not level.objects:
+        raise UnsupportedError(
+            "export_library: the executable has no object files: this system cannot make them "
+            "(they are ELF objects for x86-64 with Linux)"
+        )
+    for name in level.functions:
+        if "@" in name:
+            raise UnsupportedError(
+                f"export_library: a library has no function {name!r}: linkers read a version after the @"
+            )
+    for name, place in level.interface.packed.items():
+        if name.startswith(RUNTIME_PREFIX):
+            op = name.removeprefix(RUNTIME_PREFIX)
+            raise UnsupportedError(
+                f"export_library: {_WHY.get(op, _WHY['op'])} (at {place}), which needs this compiler when it runs; "
+                f"{_INSTEAD.get(op, _INSTEAD['op'])}"
+            )
+
+
+_WHY = {
+    "op": "an op works on a tensor whose rank or dtype is known only then",
+    "unique": "relax.unique gives a tensor whose size only its elements tell",
+    "nonzero": "relax.nonzero gives a tensor whose size only its elements tell",
+    "print": "relax.print writes to Python's standard output",
+}
+_INSTEAD = {
+    "op": "give it rank and dtype with match_shape first",
+    "unique": "call a function of your own with call_pure_packed, and register it where the library is loaded",
+    "nonzero": "call a function of your own with call_pure_packed, and register it where the library is loaded",
+    "print": "call a function of your own with call_packed, and register it where the library is loaded",
+}
+
+
+def ordered_levels(levels: Sequence[CompiledCode]) -> list[CompiledCode]:
+    """The levels, sorted so that those with the most CPU features come first.
+
+    Raises ArgumentError if they are of different modules, two are for the same target, or for different architectures.
+    """
+    if len(levels) > MAX_LEVELS:
+        raise ArgumentError(
+            f"export_library: there are {len(levels)} executables: a library has at most {MAX_LEVELS}"
+        )
+    targets = [Target.parse(level.interface.target) for level in levels]
+    if any(level.interface.source != levels[0].interface.source for level in levels):
+        raise ArgumentError(
+            "export_library: the executables are not of one module: give a library of its own to each module"
+        )
+    if any(level.sites != levels[0].sites for level in levels):
+        raise ArgumentError(
+            "export_library: the executables record different things: build all with profile=True, or none"
+        )
+    for target in targets:
+        if target.architecture != targets[0].architecture:
+            raise ArgumentError(
+                f"export_library: one is for {targets[0].architecture}, another one for {target.architecture}: "
+                "a library has code for one architecture"
+            )
+        if targets.count(target) > 1:
+            raise ArgumentError(f"export_library: two executables are for the target {target}: leave one out")
+    bits = {target: _bits(target) for target in targets}
+    pairs = sorted(zip(levels, targets, strict=True), key=lambda pair: bits[pair[1]], reverse=True)
+    return [level for level, _ in pairs]
+
+
+def _bits(target: Target) -> int:
+    """The number of features that a CPU must have."""
+    return sum((word & 0xFFFFFFFF).bit_count() for word in needed_words(target, host_flags()))
+
+
+# The object files of one level of a library.
+
+
+def level_objects(level: CompiledCode, number: int, count: int, linker: Linker, folder: Path) -> list[bytes]:
+    """The objects of a level, one of `count`; `code_name` names their entry points.
+
+    Internal names are the same in all levels. So with several levels, each becomes one object, in which only the entry
+    points are visible.
+    """
+    own = [with_renamed_symbols(data, ENTRY_PREFIX, code_prefix(number)) for data in level.objects]
+    if count == 1:
+        return own
+    names = [f"level{number}-{place}.o" for place in range(len(own))]
+    for name, content in zip(names, own, strict=True):
+        (folder / name).write_bytes(content)
+    merged, result = f"level{number}-merged.o", f"level{number}.o"
+    linker.run(["-r", "-nostdlib", *names, "-o", merged], folder)
+    tables = [CONSTANTS_ADDRESS, MEMORY_ADDRESS, THREADS_ADDRESS, *([PROFILE_ADDRESS] if level.sites else [])]
+    visible = {name: f"{name}{level_suffix(number)}" for name in tables}
+    keep = [f"--keep-global-symbol={name}" for name in (*visible, f"{code_prefix(number)}*")]
+    objcopy = binary_tool("objcopy", Target.parse(level.interface.target).architecture)
+    run_tool([objcopy, "--wildcard", *keep, merged, result], folder)
+    if number:
+        pairs = "".join(f"{old} {new}\n" for old, new in visible.items())
+        (folder / "symbols").write_text(pairs)
+        run_tool([objcopy, "--redefine-syms=symbols", result], folder)
+    return [(folder / result).read_bytes()]
+
 
 WEIGHTS = ("embed", "beside")
 

@@ -8,11 +8,8 @@ from relax_mlir.instrument.pass_instrument import PassInstrument, pass_instrumen
 from relax_mlir.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from relax_mlir.instrument.print_ir import FileTree, PrintAfter, PrintBefore
-    from relax_mlir.instrument.stages import DumpStages
-    from relax_mlir.instrument.statistics import PassStatistics
-    from relax_mlir.instrument.timing import PassTimingInstrument
-    from relax_mlir.instrument.verify_well_formed import WellFormed
+    from relax_mlir.instrument.pass_instrument import PassTimingInstrument, WellFormed
+    from relax_mlir.instrument.print_ir import DumpStages, FileTree, PassStatistics, PrintAfter, PrintBefore
 
 __all__ = [
     "DumpStages",
@@ -29,12 +26,12 @@ __all__ = [
 __getattr__ = lazy_names(
     __name__,
     {
-        "DumpStages": "stages",
+        "DumpStages": "print_ir",
         "FileTree": "print_ir",
-        "PassStatistics": "statistics",
-        "PassTimingInstrument": "timing",
+        "PassStatistics": "print_ir",
+        "PassTimingInstrument": "pass_instrument",
         "PrintAfter": "print_ir",
         "PrintBefore": "print_ir",
-        "WellFormed": "verify_well_formed",
+        "WellFormed": "pass_instrument",
     },
 )

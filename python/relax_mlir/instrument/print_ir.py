@@ -1,19 +1,25 @@
-"""Print the module before and after passes, like ``--mlir-print-ir-*``."""
+"""Print, dump or count the ops of the module around passes."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
+from relax_mlir.files import path_of
 from relax_mlir.instrument.pass_instrument import PassInstrument
+from relax_mlir.ir_queries import ops_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.module_text import DEFAULT, PrintOptions, file_name, module_text, write_atomically
 
 if TYPE_CHECKING:
     from relax_mlir.ir_module import IRModule
     from relax_mlir.transform.info import PassInfo
+
+
+# Print the module before and after passes, like ``--mlir-print-ir-*``.
 
 
 class _Unit(NamedTuple):
@@ -148,3 +154,76 @@ class PrintAfter(_Printer):
         for function, text in self.texts(mod, info):
             if not self.on_change or before.get(function) != text:
                 self.write("After", mod, info, function, text)
+
+
+# Write the module after every pass to a numbered file.
+
+
+class DumpStages(PassInstrument):
+    """Writes ``000-input.mlir``, then ``NNN-<pass>.mlir`` after each pass, to `directory`.
+
+    Composite passes get no file. A file gets its name only when it is complete.
+    If the same object is used again, the numbering continues.
+    """
+
+    def __init__(self, directory: str | Path, options: PrintOptions = DEFAULT) -> None:
+        self.directory = path_of("DumpStages: 'directory'", directory)
+        self.options = options
+        self.files: list[Path] = []
+
+    def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
+        if not self.files:
+            self._write("input", mod)
+
+    def run_after_pass(self, mod: IRModule, info: PassInfo) -> None:
+        if not info.composite:
+            self._write(info.name, mod)
+
+    def _write(self, stage: str, mod: IRModule) -> None:
+        path = self.directory / f"{len(self.files):03d}-{file_name(stage)}.mlir"
+        write_atomically(path, module_text(mod.mlir, self.options))
+        self.files.append(path)
+
+
+# Count the ops of the module around every pass.
+
+
+@dataclass(frozen=True)
+class OpCount:
+    """Number of ops before and after one run of a pass."""
+
+    name: str
+    before: int
+    after: int
+
+
+class PassStatistics(PassInstrument):
+    """Number of ops before and after each pass that is not composite."""
+
+    def __init__(self) -> None:
+        self.counts: list[OpCount] = []
+        self._before: list[int] = []
+
+    def enter_pass_ctx(self) -> None:
+        self.counts.clear()
+        self._before.clear()
+
+    def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
+        if not info.composite:
+            self._before.append(_count(mod.mlir))
+
+    def run_after_pass(self, mod: IRModule, info: PassInfo) -> None:
+        if not info.composite:
+            self.counts.append(OpCount(info.text, self._before.pop(), _count(mod.mlir)))
+
+    def render(self) -> str:
+        """A table: ops before, after, change, pass."""
+        lines = [f"{'ops before':>10}  {'after':>8}  {'change':>8}  pass"]
+        for count in self.counts:
+            change = count.after - count.before
+            lines.append(f"{count.before:10d}  {count.after:8d}  {change:+8d}  {count.name}")
+        return "\n".join(lines) + "\n"
+
+
+def _count(module: ir.Module) -> int:
+    return len(ops_of(module.operation))

@@ -6,10 +6,17 @@
 ``p.save_roofline("roofline.png")`` plots (with matplotlib).
 """
 
-from relax_mlir.profiler.limits import Limits, copy_bandwidth, fma_peak
-from relax_mlir.profiler.profile import Event, OpSummary, Profile
-from relax_mlir.profiler.recording import profile_library, recording
-from relax_mlir.runtime.profile_sites import Site
+from relax_mlir.profiler.profile import (
+    Event,
+    Limits,
+    OpSummary,
+    Profile,
+    copy_bandwidth,
+    fma_peak,
+    profile_library,
+    recording,
+)
+from relax_mlir.runtime.executable import Site
 
 __all__ = [
     "Event",

@@ -1,22 +1,114 @@
-"""The recorded calls and their summaries per op, as a table, a trace, or a roofline plot."""
+"""Profiles: the recording of calls, their summaries per op (table, trace, roofline plot), and the machine's limits."""
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import json
 import os
-from collections.abc import Mapping
+import statistics
+import time
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import tvm_ffi
 from rich.markup import escape
 from rich.table import Table
 
 from relax_mlir import notebook
-from relax_mlir.error import UnsupportedError
-from relax_mlir.profiler.limits import Limits
-from relax_mlir.runtime.profile_sites import Site, evaluate
+from relax_mlir.error import ArgumentError, UnsupportedError
+from relax_mlir.fork_safety import Order, process_lock
+from relax_mlir.lowering.entry.instrument_calls import FIXED, HEADER
+from relax_mlir.lowering.kernels.core import emit as e
+from relax_mlir.lowering.kernels.core import simd
+from relax_mlir.lowering.llvm.to_llvm import flat_control_flow, to_llvm_dialect
+from relax_mlir.lowering.runtime_lib.library import PROFILE_FUNCTION
+from relax_mlir.mlir import ExecutionEngine, func, ir
+from relax_mlir.runtime.executable import Site, evaluate
+from relax_mlir.target import Target
 from relax_mlir.terminal import print_table, report_table
+
+# Peak performance of the machine: multiply-adds of one core, and bandwidth of copies.
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Peak performance of one core: f32 operations per second, and bytes per second of a large copy."""
+
+    flops: float
+    bandwidth: float
+
+    @staticmethod
+    def measure() -> Limits:
+        """The limits of this machine, measured once per process."""
+        return Limits(fma_peak(), copy_bandwidth(LARGE))
+
+
+LARGE = 1 << 28
+ROUNDS = 15
+STEPS = 200_000
+"""Iterations of independent multiply-adds per call: about a millisecond."""
+
+
+@cache
+def fma_peak() -> float:
+    """FLOP/s of f32 vector multiply-adds on one core, with as many independent chains as vector registers allow."""
+    target = Target("cpu")
+    lanes, chains = target.lanes(32), min(target.num_vector_registers - 4, 24)
+    engine = _engine(lanes, chains)
+    floats = (ctypes.c_float(0.999), ctypes.c_float(1e-6), ctypes.c_float())
+    pointers = [ctypes.pointer(ctypes.c_int64(STEPS)), *map(ctypes.pointer, floats)]
+    seconds = _best(lambda: engine.invoke("multiply_add", *pointers))
+    return 2.0 * STEPS * chains * lanes / seconds
+
+
+def _engine(lanes: int, chains: int) -> ExecutionEngine:
+    """``multiply_add(n, x, y)``: repeat v = v·x + y for `chains` vectors, `n` times; return the sum of all lanes."""
+    with ir.Context(), ir.Location.unknown():
+        module, f32 = ir.Module.create(), ir.F32Type.get()
+        with ir.InsertionPoint(module.body):
+            function = func.FuncOp("multiply_add", ([ir.IndexType.get(), f32, f32], [f32]))
+            function.attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()
+        with ir.InsertionPoint(function.add_entry_block()):
+            count, x, y = function.arguments
+            factor, term = simd.splat(x, lanes), simd.splat(y, lanes)
+            with e.carrying_loop(0, count, 1, [factor] * chains) as loop:
+                loop.give([simd.fma(value, factor, term) for value in loop.values])
+            total = e.constant(f32, 0)
+            for value in loop.results:
+                total = simd.reduce("add", value, total)
+            func.ReturnOp([total])
+        for transform in (*flat_control_flow(), *to_llvm_dialect()):
+            transform.apply_(module)
+        return ExecutionEngine(module, opt_level=2)
+
+
+@cache
+def copy_bandwidth(size: int) -> float:
+    """Bytes per second of a copy that moves `size` bytes in total, reads plus writes."""
+    source = np.ones(max(size // 8, 1), np.float32)
+    copy = np.empty_like(source)
+    return 2 * source.nbytes / _best(lambda: np.copyto(copy, source))
+
+
+def _best(call: Callable[[], object]) -> float:
+    """Seconds per call: the median of the faster half of the runs, because this is a limit."""
+    samples = []
+    for _ in range(ROUNDS):
+        start = time.perf_counter()
+        call()
+        samples.append(time.perf_counter() - start)
+    return statistics.median(sorted(samples)[: len(samples) // 2])
+
+
+# The recorded calls and their summaries per op, as a table, a trace, or a roofline plot.
+
 
 WORDS = ("op", "at")
 NUMBERS = ("calls", "µs", "%", "GFLOP/s", "% peak", "GB/s", "% copy")
@@ -216,3 +308,81 @@ def _rate(amount: int | None, seconds: float) -> float | None:
 
 def _shown(rate: float | None, limit: float) -> tuple[str, str]:
     return ("-", "-") if rate is None else (f"{rate * 1e-9:.1f}", f"{100 * rate / limit:.0f}")
+
+
+# Start and stop the recording of calls, and decode the records.
+
+
+_LOCK = process_lock(Order.PROFILES)
+
+
+def profile_library(path: str | Path, capacity: int = 1 << 20) -> AbstractContextManager[Profile]:
+    """Record calls of an exported library while the context is entered; see `Executable.profile`.
+
+    Args:
+        path: a shared library whose executable was built with ``profile=True``. It is loaded if it is not yet.
+        capacity: size of the record buffer in 64-bit words.
+
+    Raises:
+        ArgumentError: the library writes no records, is already being profiled, or `capacity` is not positive.
+        ParseError: the file is not a library of this project.
+    """
+    from relax_mlir.export import inspect_library  # the profiler is a lower layer
+
+    sites = [
+        Site(**{**site, "sizes": tuple(site["sizes"])}) for site in inspect_library(path).facts["profile"]
+    ]
+    address = None
+    if sites:
+        library = tvm_ffi.load_module(str(Path(path).resolve()))
+        address = library.get_function(PROFILE_FUNCTION)().value
+    return recording(address, sites, capacity, _kept[str(Path(path).resolve())].append)
+
+
+_kept: defaultdict[str, deque[object]] = defaultdict(lambda: deque(maxlen=4))
+"""The last record buffers of each library: a call on another thread may still be writing to them."""
+
+
+@contextlib.contextmanager
+def recording(
+    address: int | None, sites: Sequence[Site], capacity: int, keep: Callable[[np.ndarray[Any, Any]], None]
+) -> Iterator[Profile]:
+    """A profile that is filled when the context is left; see `Executable.profile`.
+
+    `address`: the location from which compiled code reads the buffer address; `keep`: gets the buffer, which must live
+    as long as the code.
+    """
+    if not sites:
+        raise ArgumentError(
+            "profile: the executable writes no records; build it with rx.build(mod, profile=True)"
+        )
+    if not isinstance(capacity, int) or capacity < 1:
+        raise ArgumentError(f"profile: 'capacity' must be a positive number of words, not {capacity!r}")
+    if address is None:
+        raise ArgumentError("profile: the executable has no place for the address of records")
+    place = ctypes.c_void_p.from_address(address)
+    buffer = np.zeros(HEADER + capacity, np.int64)
+    buffer[:HEADER] = HEADER, HEADER + capacity
+    with _LOCK:
+        if place.value:
+            raise ArgumentError("profile: the executable is being profiled already")
+        place.value = buffer.ctypes.data
+    profile = Profile(tuple(sites))
+    # A call on another thread may still be writing when the context is left, so the buffer lives as long as the code.
+    keep(buffer)
+    try:
+        yield profile
+    finally:
+        place.value = None
+        profile.events = tuple(_read(buffer, sites))
+        profile.truncated = bool(buffer[0] > buffer[1])
+
+
+def _read(words: np.ndarray[Any, Any], sites: Sequence[Site]) -> Iterator[Event]:
+    at, end = HEADER, int(min(words[0], words[1]))
+    while at < end and words[at]:
+        site = sites[int(words[at]) - 1]
+        length = FIXED + len(site.sizes)
+        thread, start, stop, *sizes = (int(word) for word in words[at + 1 : at + length])
+        yield Event(site, thread, start, stop, dict(zip(site.sizes, sizes, strict=True)))
+        at += length

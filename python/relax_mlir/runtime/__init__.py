@@ -2,11 +2,9 @@
 
 from relax_mlir.arrays import to_ffi, to_numpy
 from relax_mlir.ffi_errors import register_errors
-from relax_mlir.runtime import printing
 from relax_mlir.runtime.executable import CompiledFunction, Executable
 from relax_mlir.runtime.fast_call import FastCalls, fast_calls
-from relax_mlir.runtime.live_errors import keep_errors
-from relax_mlir.runtime.registration import register_functions
+from relax_mlir.runtime.packed_functions import keep_errors, register_functions
 
 __all__ = [
     "CompiledFunction",
@@ -14,7 +12,6 @@ __all__ = [
     "FastCalls",
     "fast_calls",
     "keep_errors",
-    "printing",
     "to_ffi",
     "to_numpy",
 ]

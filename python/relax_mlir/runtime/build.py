@@ -17,13 +17,16 @@ from relax_mlir.error import ArgumentError, UnsupportedError, expect
 from relax_mlir.instrument import PassInstrument
 from relax_mlir.ir_module import IRModule
 from relax_mlir.memory_left import promised
-from relax_mlir.runtime.build_arguments import module_and_target
-from relax_mlir.runtime.build_options import CompileReport, Options
+from relax_mlir.runtime.build_setup import (
+    CompileReport,
+    Options,
+    load_libraries,
+    module_and_target,
+    short_switch_interval,
+)
 from relax_mlir.runtime.cache_key import module_constants, source_hash
 from relax_mlir.runtime.compile_cache import CacheSlot
 from relax_mlir.runtime.executable import Executable
-from relax_mlir.runtime.packed_libraries import load_libraries
-from relax_mlir.runtime.switch_interval import short_switch_interval
 from relax_mlir.runtime.threads import require_threads
 from relax_mlir.target import Target
 from relax_mlir.transform import PassContext

@@ -25,12 +25,61 @@ from relax_mlir.dialects.constants import to_numpy
 from relax_mlir.fork_safety import Order, process_lock
 from relax_mlir.mlir import ir, provider
 from relax_mlir.module_weights import program_bytes
-from relax_mlir.runtime.lru import LRU
+from relax_mlir.runtime.cache_store import LRU
 from relax_mlir.strategy.shipped import shipped_state
 from relax_mlir.strategy.tuned import history_state
 from relax_mlir.target import Target
 from relax_mlir.transform import PassContext
 from relax_mlir.transform.config import DUMP_DIR
+
+# The modules of this project that determine the code of a compilation unit: its cache key depends on their sources.
+
+
+MAKERS = (
+    "relax_mlir.capi",
+    "relax_mlir.lowering.base.errors",
+    "relax_mlir.lowering.base.module_parts",
+    "relax_mlir.lowering.checks.lower_checks",
+    "relax_mlir.lowering.llvm.to_llvm",
+    "relax_mlir.mlir_text",
+    "relax_mlir.runtime.compile_units",
+    "relax_mlir.runtime.elf",
+    "relax_mlir.runtime.machine_code",
+    "relax_mlir.runtime.process_code",
+    "relax_mlir.spare_context",
+    "relax_mlir.transform.info",
+    "relax_mlir.transform.pipeline_parser",
+    "relax_mlir.transform.upstream",
+)
+"""The modules that generate code from MLIR text, and load it.
+
+The key covers only these: reading the state of all sources would take ten times as long, and would take the GIL as
+often from the thread that lowers the first module.
+"""
+
+PART_PACKAGES = (
+    "relax_mlir.lowering.base",
+    "relax_mlir.lowering.checks",
+    "relax_mlir.lowering.entry",
+    "relax_mlir.lowering.llvm",
+    "relax_mlir.lowering.runtime_lib",
+    "relax_mlir.runtime",
+    "relax_mlir.transform",
+)
+"""The packages that generate code of compilation units; the checks in units raise errors at level V."""
+
+PART_MAKERS = (
+    "relax_mlir.capi",
+    "relax_mlir.dialects.attributes",
+    "relax_mlir.dialects.constants",
+    "relax_mlir.dialects.dtypes",
+    "relax_mlir.error",
+    "relax_mlir.ir_queries",
+    "relax_mlir.mlir_text",
+    "relax_mlir.spare_context",
+)
+"""Modules of other packages that also determine the code of compilation units."""
+
 
 _CPU_FIELDS = ("vendor_id", "cpu family", "model", "model name", "stepping", "flags")
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from time import perf_counter
 
 from relax_mlir.ir_module import IRModule
@@ -12,20 +14,79 @@ from relax_mlir.lowering.base.support import early_support
 from relax_mlir.lowering.expand.expand_ops import mentions_low_precision
 from relax_mlir.lowering.kernels.cut_kernels import EarlyKernels
 from relax_mlir.lowering.kernels.gemm.lower_contractions import LowerContractions
-from relax_mlir.lowering.pipeline import phases
-from relax_mlir.runtime import compile_steps, prepare
-from relax_mlir.runtime.build_options import LEGALIZING, MACHINE_CODE, CompileReport, Options
+from relax_mlir.lowering.pipeline import Phase, phases
+from relax_mlir.runtime import build_setup, compile_units, memory, threads
+from relax_mlir.runtime.build_setup import LEGALIZING, MACHINE_CODE, CompileReport, Options
 from relax_mlir.runtime.compile_cache import CacheSlot
-from relax_mlir.runtime.compile_module import compile_rest
-from relax_mlir.runtime.compile_parts import PartCompiler
-from relax_mlir.runtime.elf_object import SUPPORTED, ObjectFileError
-from relax_mlir.runtime.engine import Engine, Interface
-from relax_mlir.runtime.executable import Executable
+from relax_mlir.runtime.compile_units import PartCompiler, compile_rest
+from relax_mlir.runtime.elf import SUPPORTED, ObjectFileError
+from relax_mlir.runtime.executable import Engine, Executable, Interface, Site, profiled_sites
 from relax_mlir.runtime.machine_code import shared_libraries
-from relax_mlir.runtime.profile_sites import Site, profiled_sites
-from relax_mlir.runtime.run_phase import is_observed, run_phase, unverified
 from relax_mlir.target import Target
-from relax_mlir.transform import PassContext, create_pass
+from relax_mlir.transform import DiagnosticContext, PassContext, Sequential, create_pass
+from relax_mlir.transform.config import DUMP_DIR, REPRODUCERS, VERIFY_EACH
+from relax_mlir.transform.run import run_on_copy
+
+# Warm-up: one-time work of a process, done on another thread while the first module is lowered.
+
+
+def warm_up(num_threads: int) -> list[Callable[[], None]]:
+    """Return tasks for what this process still lacks: pipelines for units, the memory pool, the thread pool.
+
+    The thread pool is included only for `num_threads` above 1. Code that needs a result waits for it, or computes it.
+    """
+    work = [] if compile_units.has_pipelines() else [compile_units.prepare_pipelines]
+    if not memory.is_ready():
+        work.append(memory.prepare)
+    if num_threads > 1 and not threads.is_ready():
+        work.append(threads.prepare)
+    return work
+
+
+# Run one phase of the lowering, with or without verification after each pass.
+#
+# Verifying a module after each pass and checking the legality of each op cost about as much as the passes themselves.
+# `build` therefore first verifies once per phase. On failure it starts again and runs all phases with `verify_each`,
+# which identifies the failing pass. If instruments are attached or verification is requested, it does so at once.
+
+
+def is_observed() -> bool:
+    """True if instruments, verification or IR dumps are enabled in the current context."""
+    context = PassContext.current()
+    return bool(context.instruments or VERIFY_EACH in context.config or context.option(DUMP_DIR))
+
+
+@contextmanager
+def unverified(mod: IRModule) -> Iterator[IRModule]:
+    """A copy of `mod` for phases without `verify_each`: no verification by passes, and no reproducers on failure."""
+    outer = PassContext.current()
+    held = None if outer.diag_ctx is None else DiagnosticContext()
+    config = {**outer.config, VERIFY_EACH: False, REPRODUCERS: False}
+    context = outer.derived(config=config, instruments=(), diag_ctx=held)
+    with context, run_on_copy(mod, context, "build") as run:
+        yield run.mod
+    if held is not None and outer.diag_ctx is not None:  # on failure, the next attempt reports them
+        for diagnostic in held.diagnostics:
+            outer.diag_ctx.emit(diagnostic)
+
+
+def run_phase(phase: Phase, work: IRModule, verify_each: bool = True) -> None:
+    """Run `phase` on `work`, in place.
+
+    Args:
+        verify_each: if True, check that each op is legal at the level of the phase and, unless the context disables
+            it, verify the module after each pass. If False, verify it only at the end.
+
+    Raises:
+        VerifyError: the module is not at the phase's level. PassError: a pass failed, or left an invalid module. Also
+            errors of passes and, if not `verify_each`, `ir.MLIRError` for an invalid module.
+    """
+    build_setup.begin_step(phase.name)
+    if verify_each:
+        work.apply_(phase.as_pass())
+        return
+    work.apply_(Sequential(phase.passes, name=phase.name))
+    work.mlir.operation.verify()
 
 
 def compile_native(mod: IRModule, target: Target, slot: CacheSlot | None, options: Options) -> Executable:
@@ -63,7 +124,7 @@ def _compile_with(
         shared_libraries(), context.opt_level, is_kept, low_precision, FunctionCpu.of(target)
     )
     with compiler:
-        compiler.meanwhile(prepare.warm_up(target.num_threads))
+        compiler.meanwhile(warm_up(target.num_threads))
         apart = compiler.add if SUPPORTED and not verify_each else None
         if apart:  # the cheapest unit to generate comes first, so that another CPU can start
             apart([early_support()])
@@ -92,7 +153,7 @@ def _compile_with(
             run_phase(to_llvm, work)
             seconds[to_llvm.name] = perf_counter() - started
         started = perf_counter()
-        compile_steps.begin(MACHINE_CODE)
+        build_setup.begin_step(MACHINE_CODE)
         code, objects = compile_rest(flat.mlir, compiler)
         interface = facts.with_entries_of(flat.mlir)
         executable = Executable(Engine(code, interface, constant_table(table), objects))

@@ -7,9 +7,8 @@ import hashlib
 from collections.abc import Sequence
 
 from relax_mlir.runtime import cache_store
-from relax_mlir.runtime.cache_key import machine, sources_of
-from relax_mlir.runtime.code_makers import MAKERS
-from relax_mlir.runtime.elf_object import SUPPORTED, ObjectFileError
+from relax_mlir.runtime.cache_key import MAKERS, machine, sources_of
+from relax_mlir.runtime.elf import SUPPORTED, ObjectFileError
 from relax_mlir.runtime.machine_code import MachineCode, ObjectCode
 
 
@@ -59,7 +58,7 @@ def _load(text: str, functions: tuple[str, ...], opt_level: int, has_checks: boo
             except ObjectFileError as error:
                 cache_store.drop(key, f"it cannot be loaded ({error})")
     # Code from the cache does without the lowering.
-    from relax_mlir.runtime.process_codegen import compile_code, part_of
+    from relax_mlir.runtime.compile_units import compile_code, part_of
 
     code, data = compile_code(part_of(text, functions, has_checks), opt_level)
     if key is not None and data is not None:

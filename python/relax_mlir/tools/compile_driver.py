@@ -9,13 +9,13 @@ from pathlib import Path
 
 from relax_mlir.error import ArgumentError, ParseError
 from relax_mlir.export import CompiledCode, cross_build, export_library, inspect_library
-from relax_mlir.export.weights import FILE_ENDING
+from relax_mlir.export.compiled_code import FILE_ENDING
 from relax_mlir.frontend.load import read_module
 from relax_mlir.ir_module import IRModule
 from relax_mlir.lowering.pipeline import PREFIX, SUMMARIES, pipeline
 from relax_mlir.module_text import write_atomically
 from relax_mlir.runtime.build import build
-from relax_mlir.runtime.build_options import MACHINE_CODE
+from relax_mlir.runtime.build_setup import MACHINE_CODE
 from relax_mlir.runtime.executable import Executable
 from relax_mlir.target import Target
 from relax_mlir.tools import emit_code

@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from relax_mlir import terminal
-from relax_mlir.frontend.import_progress import hidden
-from relax_mlir.runtime.compile_steps import listening
+from relax_mlir.frontend.common import hidden
+from relax_mlir.runtime.build_setup import listening
 from relax_mlir.tools.supervise import note
 
 

@@ -9,7 +9,7 @@ from relax_mlir.dialects.attributes import SIGNATURE
 from relax_mlir.error import ArgumentError, ParseError
 from relax_mlir.lowering.base.signature import MEMORY_PLAN
 from relax_mlir.mlir import ir
-from relax_mlir.runtime.memory_plan import MemoryPlan
+from relax_mlir.runtime.memory import MemoryPlan
 
 PIPELINE = "relax-to-memrefs"
 """The pipeline that is run for the plans if no passes are given."""

@@ -5,15 +5,13 @@
 """
 
 from relax_mlir.vm.build import build
-from relax_mlir.vm.builtins import builtin
+from relax_mlir.vm.builtins import Allocator, VMState, builtin
+from relax_mlir.vm.bytecode import FunctionInfo, Kernels
 from relax_mlir.vm.debugger import Debugger, Stop
 from relax_mlir.vm.exec_builder import ExecBuilder, UnusedInputWarning
 from relax_mlir.vm.executable import Executable
 from relax_mlir.vm.executable_file import load_constants
-from relax_mlir.vm.function_info import FunctionInfo, Kernels
-from relax_mlir.vm.instrument import GO_ON, SKIP, Replace, VMProfile
-from relax_mlir.vm.machine import VirtualMachine, VMFunction
-from relax_mlir.vm.state import Allocator, VMState
+from relax_mlir.vm.machine import GO_ON, SKIP, Replace, VirtualMachine, VMFunction, VMProfile
 
 __all__ = [
     "GO_ON",

@@ -13,15 +13,17 @@ from relax_mlir.lowering.legalize.expose_prim_funcs import require_entries
 from relax_mlir.lowering.pipeline import memory_phases, phases
 from relax_mlir.module_functions import functions_of
 from relax_mlir.runtime.build import build as build_in_mode
-from relax_mlir.runtime.build_options import LEGALIZING
-from relax_mlir.runtime.run_phase import is_observed, run_phase
+from relax_mlir.runtime.build_setup import LEGALIZING
+from relax_mlir.runtime.compile_native import is_observed, run_phase
 from relax_mlir.target import Target
-from relax_mlir.vm.codegen.exposed_prim_funcs import expose, take_entries
+from relax_mlir.vm.codegen.exposed_prim_funcs import expose, move_shape_functions, take_entries
 from relax_mlir.vm.codegen.generate import generate
-from relax_mlir.vm.codegen.inplace_calls import outline_inplace_calls
-from relax_mlir.vm.codegen.memory_calls import form_of, outline_memory_calls
-from relax_mlir.vm.codegen.outline_kernels import outline_kernels
-from relax_mlir.vm.codegen.shape_kernels import move_shape_functions
+from relax_mlir.vm.codegen.outline_kernels import (
+    form_of,
+    outline_inplace_calls,
+    outline_kernels,
+    outline_memory_calls,
+)
 from relax_mlir.vm.exec_builder import ExecBuilder
 from relax_mlir.vm.executable import Executable
 from relax_mlir.vm.kernel_library import add_kernels, compile_kernels, compile_users

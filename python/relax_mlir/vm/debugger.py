@@ -2,21 +2,131 @@
 
 from __future__ import annotations
 
+import ast
+import shlex
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TextIO
 
+import numpy as np
 import tvm_ffi
 
-from relax_mlir.arrays import to_ffi
+from relax_mlir.arrays import to_ffi, to_numpy
 from relax_mlir.error import ArgumentError, BytecodeError, RecursionLimitError, UnknownNameError, expect
-from relax_mlir.runtime.live_errors import live_error
-from relax_mlir.vm import debugger_text
-from relax_mlir.vm.bytecode import VM, VOID, Arg, ArgKind, Call, Goto, Instruction, Ret, register_name
+from relax_mlir.runtime.packed_functions import live_error
+from relax_mlir.vm.bytecode import (
+    VM,
+    VOID,
+    Arg,
+    ArgKind,
+    Call,
+    FunctionInfo,
+    Goto,
+    Instruction,
+    Ret,
+    register_name,
+)
 from relax_mlir.vm.executable import Executable
-from relax_mlir.vm.function_info import FunctionInfo
 from relax_mlir.vm.machine import VirtualMachine
+from relax_mlir.vm.text_forms import instruction_text
+
+# Text output of the debugger: locations, frames and values, in lines of at most 80 columns.
+
+
+WIDTH = 80
+_SHOWN = 6
+"""The maximum number of elements and fields to show."""
+
+
+def _line(text: str) -> str:
+    """Truncate a text to one line of output."""
+    text = " ".join(text.split("\n"))
+    return text if len(text) <= WIDTH else text[: WIDTH - 1] + "…"
+
+
+def place(debugger: Debugger, frame: Frame) -> str:
+    """Return the location of a frame, with its instruction."""
+    code = " ".join(instruction_text(debugger.executable, frame.info.start + frame.number).split())
+    return _line(f"{frame.info.name}:{frame.number}  {code}")
+
+
+def end_text(result: object) -> str:
+    """Return the message for a function that has returned."""
+    return _line(f"end: {describe(result)}")
+
+
+def where(debugger: Debugger) -> str:
+    """Return the frames, the innermost first."""
+    lines = [f"#{i} {place(debugger, frame)}" for i, frame in enumerate(reversed(debugger.frames))]
+    return "\n".join(map(_line, lines)) or "nothing runs"
+
+
+def registers(frame: Frame) -> str:
+    """Return the registers that have been written, by number; parameters with their names."""
+    names = frame.info.param_names
+    lines = []
+    for number, value in sorted(frame.registers.items()):
+        named = f" ({names[number]})" if number < len(names) else ""
+        lines.append(_line(f"{register_name(number) + named:<8} {describe(value)}"))
+    return "\n".join(lines) or "no register has been written"
+
+
+def listing(debugger: Debugger, info: FunctionInfo) -> str:
+    """Return the instructions of a function; ``->`` marks its innermost frame, ``*`` a breakpoint."""
+    frames = [frame for frame in debugger.frames if frame.info is info]
+    current = frames[-1].number if frames else -1
+    lines = [f"@{info.name}:"]
+    for number in range(info.end - info.start):
+        mark = "->" if number == current else "  "
+        star = "*" if (info.name, number) in debugger.breakpoints else " "
+        lines.append(
+            _line(f"{mark}{star}{number:4}  {instruction_text(debugger.executable, info.start + number)}")
+        )
+    return "\n".join(lines)
+
+
+def describe(value: Any) -> str:  # noqa: ANN401 - any value
+    """Describe a value: its kind, a tensor's dtype and shape, and a short excerpt of the contents."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool | int | float):
+        return f"{type(value).__name__} {value}"
+    if isinstance(value, tvm_ffi.dtype):
+        return f"dtype {value}"
+    if isinstance(value, str):
+        return f"string {str(value)!r}"
+    if isinstance(value, tvm_ffi.Shape):
+        return f"shape {tuple(value)}"
+    if isinstance(value, tvm_ffi.Function):
+        return "function"
+    if isinstance(value, tvm_ffi.Array | tvm_ffi.List | tuple | list):
+        return f"tuple of {len(value)}: {_some([describe(item) for item in value[:_SHOWN]], len(value))}"
+    if isinstance(value, tvm_ffi.Tensor) or hasattr(value, "__dlpack__"):
+        return _tensor(to_ffi(value))
+    return f"object {type(value).__name__}"
+
+
+def _tensor(tensor: Any) -> str:  # noqa: ANN401 - a tensor of the FFI
+    shape = tuple(int(size) for size in tensor.shape)
+    text = f"tensor {tensor.dtype} {shape}"
+    if 0 in shape:
+        return text
+    try:
+        elements = to_numpy(tensor).flat[:_SHOWN]
+    except (BufferError, RuntimeError, TypeError, ValueError):  # a dtype without a NumPy counterpart
+        return text
+    return f"{text} {_some([_number_text(x) for x in elements], int(np.prod(shape, dtype=object)))}"
+
+
+def _number_text(value: Any) -> str:  # noqa: ANN401 - a number of NumPy
+    plain = value.item() if isinstance(value, np.generic) else value
+    return f"{plain:.6g}" if isinstance(plain, float) else str(plain)
+
+
+def _some(items: Sequence[str], count: int) -> str:
+    return f"[{', '.join(items)}{', …' if count > len(items) else ''}]"
+
 
 Reason = Literal["breakpoint", "call", "step", "end"]
 
@@ -179,9 +289,9 @@ class Debugger:
 
     def _stop(self, reason: Reason) -> Stop:
         if not self.frames:
-            return Stop("end", "", 0, debugger_text.end_text(self._result), self._result)
+            return Stop("end", "", 0, end_text(self._result), self._result)
         frame = self.frames[-1]
-        return Stop(reason, frame.info.name, frame.number, debugger_text.place(self, frame))
+        return Stop(reason, frame.info.name, frame.number, place(self, frame))
 
     # Looking
 
@@ -191,11 +301,11 @@ class Debugger:
 
     def where(self) -> str:
         """Return the frames, the innermost first, one per line."""
-        return debugger_text.where(self)
+        return where(self)
 
     def registers(self, frame: int = 0) -> str:
         """Return the registers of a frame, one per line; frame 0 is the innermost."""
-        return debugger_text.registers(self._frame(frame))
+        return registers(self._frame(frame))
 
     def value(self, register: int, frame: int = 0) -> Any:  # noqa: ANN401 - whatever the register holds
         """Return the value of a register. Raises ArgumentError if it has not been written."""
@@ -207,14 +317,13 @@ class Debugger:
     def listing(self, function: str | None = None) -> str:
         """Return the instructions of a function with breakpoint marks; None: the function of the innermost frame."""
         info = self._frame(0).info if function is None else self._function(function)
-        return debugger_text.listing(self, info)
+        return listing(self, info)
 
     def interact(self, commands: TextIO | None = None, output: TextIO | None = None) -> None:
         """Read and execute commands, one per line, until ``quit`` or the end of input; ``help`` lists them.
 
         By default the standard streams are used.
         """
-        from relax_mlir.vm.debugger_commands import interact
 
         interact(self, commands or sys.stdin, output or sys.stdout)
 
@@ -298,3 +407,101 @@ class Debugger:
         if target != VOID:
             frame.registers[target] = value
         frame.number += 1
+
+
+# The debugger's commands, one per line.
+
+
+PROMPT = "(vm) "
+HELP = """\
+run FUNCTION [VALUE ...]  run a function with numbers, strings, tuples
+break FUNCTION [NUMBER]   stop before an instruction (0 is the first)
+catch FUNCTION            stop before calls of a function
+clear                     forget all breakpoints
+step, s                   one instruction, into functions
+next, n                   one instruction, with what it calls
+finish, f                 go on until the function returns
+continue, c               go on to the next breakpoint
+where, w                  the functions that are active
+registers, r [FRAME]      what registers hold
+list, l [FUNCTION]        the instructions
+help, h                   this text
+quit, q                   leave
+An empty line repeats the last command."""
+
+SHORT = {
+    "s": "step",
+    "n": "next",
+    "f": "finish",
+    "c": "continue",
+    "w": "where",
+    "r": "registers",
+    "l": "list",
+    "h": "help",
+    "q": "quit",
+    "b": "break",
+}
+
+
+def interact(debugger: Debugger, commands: TextIO, output: TextIO) -> None:
+    """Execute the commands in a stream. Errors of the program are printed and keep the debugger's state."""
+    last = ""
+    while True:
+        output.write(PROMPT)
+        output.flush()
+        line = commands.readline()
+        if not line:
+            output.write("\n")
+            return
+        line = line.strip() or last
+        last = line
+        if not line:
+            continue
+        try:
+            words = shlex.split(line)
+            name = SHORT.get(words[0], words[0])
+            if name == "quit":
+                return
+            shown = _obey(debugger, name, words[1:])
+        except Exception as error:  # any error of a packed function
+            shown = f"{type(error).__name__}: {error}"
+        if shown:
+            output.write(f"{shown}\n")
+
+
+def _obey(debugger: Debugger, name: str, words: list[str]) -> str:
+    known: dict[str, tuple[int, int, Callable[..., object]]] = {
+        "run": (1, 4096, lambda function, *values: debugger.run(function, *map(_value, values))),
+        "break": (1, 2, lambda function, number="0": debugger.break_at(function, _number(number))),
+        "catch": (1, 1, debugger.break_on_call),
+        "clear": (0, 0, debugger.clear),
+        "step": (0, 0, debugger.step),
+        "next": (0, 0, debugger.next),
+        "finish": (0, 0, debugger.finish),
+        "continue": (0, 0, debugger.continue_),
+        "where": (0, 0, debugger.where),
+        "registers": (0, 1, lambda frame="0": debugger.registers(_number(frame))),
+        "list": (0, 1, debugger.listing),
+        "help": (0, 0, lambda: HELP),
+    }
+    if name not in known:
+        raise ArgumentError(f"unknown command '{name}'; help lists them")
+    least, most, function = known[name]
+    if not least <= len(words) <= most:
+        raise ArgumentError(f"{name}: {len(words)} words behind it; help tells what it takes")
+    shown = function(*words)
+    return "" if shown is None else str(shown)
+
+
+def _number(word: str) -> int:
+    if not word.isdecimal():
+        raise ArgumentError(f"'{word}' is no number")
+    return int(word)
+
+
+def _value(word: str) -> object:
+    """Parse a number, a tuple, True or None; anything else is a string."""
+    try:
+        return ast.literal_eval(word)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return word

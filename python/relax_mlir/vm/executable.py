@@ -21,14 +21,12 @@ from relax_mlir.error import (
 )
 from relax_mlir.files import path_of
 from relax_mlir.vm import bytecode
-from relax_mlir.vm.bytecode import MAX_WORD, Instruction
-from relax_mlir.vm.code_table import Words
+from relax_mlir.vm.bytecode import MAX_WORD, FunctionInfo, Instruction, Kernels, Words
 from relax_mlir.vm.constant_pool import normalize, same
-from relax_mlir.vm.function_info import FunctionInfo, Kernels
 from relax_mlir.vm.verify import verify
 
 if TYPE_CHECKING:
-    from relax_mlir.vm.compiled_kernels import CompiledKernels
+    from relax_mlir.vm.kernel_library import CompiledKernels
     from relax_mlir.vm.machine import VMFunction
 
 _HTML_LINES = 500
@@ -146,9 +144,9 @@ class Executable:
         Tensors are written as literals. With the path `constants`, the executable is saved there, and the code reads
         tensors of more than 64 elements from that file.
         """
-        from relax_mlir.vm import python_form
+        from relax_mlir.vm import text_forms
 
-        return python_form.as_python(
+        return text_forms.as_python(
             self, None if constants is None else path_of("vm.Executable.as_python: 'constants'", constants)
         )
 
@@ -162,9 +160,9 @@ class Executable:
             ArgumentError: the file cannot be written.
             UnsupportedError: the kernels were loaded from a library, as machine code only.
         """
-        from relax_mlir.vm import executable_file, library_file
+        from relax_mlir.vm import executable_file, kernel_library
 
-        library_file.require_text_of_kernels(self, "save")
+        kernel_library.require_text_of_kernels(self, "save")
         executable_file.save(self, path_of("vm.Executable.save: 'path'", path))
 
     def export_library(self, path: str | os.PathLike[str], *, bytecode: str = "inside") -> Path:
@@ -178,9 +176,9 @@ class Executable:
             ArgumentError: the suffix or `bytecode` is wrong. UnsupportedError: there are no kernels (use `save`), or
                 `relax_mlir.export.export_library` does not support them.
         """
-        from relax_mlir.vm import library_file
+        from relax_mlir.vm import kernel_library
 
-        return library_file.export(self, path_of("vm.Executable.export_library: 'path'", path), bytecode)
+        return kernel_library.export(self, path_of("vm.Executable.export_library: 'path'", path), bytecode)
 
     @classmethod
     def load(
@@ -202,11 +200,11 @@ class Executable:
         Raises:
             ParseError: the file cannot be read, is truncated or damaged, or contains no valid executable.
         """
-        from relax_mlir.vm import executable_file, library_file
+        from relax_mlir.vm import executable_file, kernel_library
 
         path = path_of("vm.Executable.load: 'path'", path)
         if path.suffix == ".so":
-            return library_file.load(path, check_tensors)
+            return kernel_library.load(path, check_tensors)
         loaded = executable_file.load(path, check_tensors)
         object.__setattr__(loaded, "is_trusted", trusted)
         return loaded

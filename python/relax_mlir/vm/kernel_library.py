@@ -1,11 +1,14 @@
-"""The kernels of an executable: MLIR text with weights in the constant pool, and its machine code."""
+"""The kernels of an executable: MLIR text with weights in the constant pool, machine code, and libraries of both."""
 
 from __future__ import annotations
 
+import os
 import re
 import secrets
+import tempfile
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +16,10 @@ import tvm_ffi
 
 from relax_mlir.dialects import constants
 from relax_mlir.dialects.attributes import EXPOSED_SUFFIX, PRIM_FUNC
-from relax_mlir.error import CompileError, RelaxError
+from relax_mlir.error import ArgumentError, CompileError, ParseError, RelaxError, UnsupportedError
+from relax_mlir.export.export_library import Attachment, export_library
+from relax_mlir.export.metadata import LibraryInfo, inspect_library, section
+from relax_mlir.files import mapped
 from relax_mlir.ir_module import IRModule
 from relax_mlir.lowering.legalize.check_prim_funcs import forget_declared
 from relax_mlir.lowering.legalize.expose_prim_funcs import ExposePrimFuncs
@@ -24,11 +30,52 @@ from relax_mlir.module_weights import replace_resources, resources
 from relax_mlir.runtime.build import build, build_legalized
 from relax_mlir.target import Target
 from relax_mlir.transform import PassContext
-from relax_mlir.vm.compiled_kernels import CompiledKernels
+from relax_mlir.vm import bytecode, executable_file
+from relax_mlir.vm.bytecode import ArgKind
 from relax_mlir.vm.exec_builder import ExecBuilder
+from relax_mlir.vm.executable import Executable
 
 if TYPE_CHECKING:
+    from relax_mlir.runtime.executable import Executable as NativeExecutable
     from relax_mlir.vm.executable import Executable
+
+
+# Machine code of an executable's kernels, compiled in this process or loaded from a library.
+
+
+@dataclass(frozen=True)
+class CompiledKernels:
+    """Kernels as FFI functions, by name.
+
+    `written`: for prim funcs that users may call, the indices of the arguments that they write. `native`: set if the
+    code was compiled in this process.
+    """
+
+    functions: Mapping[str, tvm_ffi.Function]
+    written: Mapping[str, tuple[int, ...]]
+    native: NativeExecutable | None = None
+
+    @staticmethod
+    def of(native: NativeExecutable) -> CompiledKernels:
+        """The kernels of an executable compiled by `relax_mlir.build`."""
+        signatures = native.engine.interface.signatures
+        written = {name: tuple(map(int, facts.get("written", ()))) for name, facts in signatures.items()}
+        return CompiledKernels({name: native[name].ffi for name in native}, written, native)
+
+    @staticmethod
+    def of_library(path: Path, info: LibraryInfo) -> CompiledKernels:
+        """The kernels of a shared library described by `info`. Raises ParseError if it cannot be loaded."""
+        try:
+            library = tvm_ffi.load_module(str(path.resolve()))
+        except RuntimeError as error:
+            raise ParseError(f"Executable.load: {path}: the library cannot be loaded: {error}") from None
+        facts = info.facts["functions"]
+        written = {name: tuple(map(int, each.get("written", ()))) for name, each in facts.items()}
+        return CompiledKernels({name: library.get_function(name) for name in facts}, written)
+
+
+# The kernels of an executable: MLIR text with weights in the constant pool, and its machine code.
+
 
 TARGET = "relax.target"
 """Attribute of the kernel module: the target for which it is compiled."""
@@ -119,3 +166,81 @@ def functions_of(library: CompiledKernels | None) -> dict[str, tvm_ffi.Function]
     """The kernels as FFI functions, each also under its name with the suffix of exposed prim funcs."""
     kernels = {} if library is None else dict(library.functions)
     return {**{name + EXPOSED_SUFFIX: function for name, function in kernels.items()}, **kernels}
+
+
+# Bytecode executables as libraries: kernels as machine code, bytecode in a section or in a separate file.
+
+
+ENDING = ".vmexec"
+SECTION = ".vmexec_relax"
+PLACES = ("inside", "beside")
+
+
+def export(executable: Executable, path: Path, place: str) -> Path:
+    """Write a shared library; see `Executable.export_library`."""
+    if path.suffix != ".so":
+        raise ArgumentError(f"Executable.export_library: 'path' is {str(path)!r}, expected an ending of .so")
+    if place not in PLACES:
+        raise ArgumentError(
+            f"Executable.export_library: 'bytecode' is {place!r}, expected {' or '.join(map(repr, PLACES))}"
+        )
+    require_text_of_kernels(executable, "export_library")
+    kernels = executable.library or load_kernels(executable)
+    if kernels is None:
+        raise UnsupportedError("Executable.export_library: it has no kernels: save writes it")
+    assert kernels.native is not None, "they have been compiled here"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as scratch:
+        file = Path(scratch) / "bytecode"
+        executable_file.save(_without_kernels(executable), file)
+        if place == "inside":
+            return export_library(kernels.native, path, attachment=Attachment(SECTION, "inside", file))
+        beside = path.with_suffix(ENDING)
+        os.replace(file, beside)
+    return export_library(kernels.native, path, attachment=Attachment(SECTION, beside.name))
+
+
+def require_text_of_kernels(executable: Executable, method: str) -> None:
+    """Raise `UnsupportedError` if the kernels of an executable exist only in a library."""
+    if executable.library is not None and executable.library.native is None:
+        raise UnsupportedError(
+            f"Executable.{method}: its kernels have been loaded from a library, as machine code: copy the library's "
+            "file, and that of the bytecode if it lies beside"
+        )
+
+
+def load(path: Path, check_tensors: bool) -> Executable:
+    """Load the executable of a library that `export` has written. Raises ParseError."""
+    info = inspect_library(path)
+    where = info.facts.get("bytecode")
+    if where is None:
+        raise ParseError(
+            f"Executable.load: {path} has machine code alone, and no bytecode: tvm_ffi.load_module loads it"
+        )
+    if where == "inside":
+        loaded = executable_file.load(path, check_tensors, _section(path))
+    else:
+        loaded = executable_file.load(path.with_name(Path(str(where)).name), check_tensors)
+    return replace(loaded, library=CompiledKernels.of_library(path, info))
+
+
+def _section(path: Path) -> tuple[int, int]:
+    """Return offset and size of the bytecode in the file."""
+    with mapped(path) as data:
+        place = section(data, SECTION)
+    if place is None:
+        raise ParseError(f"Executable.load: {path}: it has no section {SECTION}")
+    return place
+
+
+def _without_kernels(executable: Executable) -> Executable:
+    """Return a copy without the text of the kernels and the tensors that only they use; the library contains both."""
+    used = {
+        arg.value
+        for offset in executable.offsets
+        if isinstance(call := bytecode.decode(executable.words, int(offset)), bytecode.Call)  # type: ignore[arg-type]  # a row of integers
+        for arg in call.args
+        if arg.kind is ArgKind.CONSTANT
+    }
+    constants = tuple(value if index in used else 0 for index, value in enumerate(executable.constants))
+    return replace(executable, constants=constants, kernels=None, library=None)

@@ -1,13 +1,18 @@
-"""The virtual machine, which runs the functions of a bytecode executable."""
+"""The virtual machine, which runs the functions of a bytecode executable; its instruments, and notes on errors."""
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import tvm_ffi
 
+from relax_mlir.arrays import to_ffi
 from relax_mlir.error import (
     ArgumentError,
     DeviceError,
@@ -17,19 +22,156 @@ from relax_mlir.error import (
 )
 from relax_mlir.lowering.base.signature import Place, before_results
 from relax_mlir.lowering.runtime_lib.fast_call_state import MACHINE_BIT
-from relax_mlir.runtime.live_errors import keep_errors
 from relax_mlir.runtime.native_function import NativeFunction
+from relax_mlir.runtime.packed_functions import keep_errors
 from relax_mlir.transform import registry
-from relax_mlir.vm.assertions import register_assertions
-from relax_mlir.vm.builtins import builtin_functions
-from relax_mlir.vm.code_table import Words
-from relax_mlir.vm.error_notes import add_notes
+from relax_mlir.vm.builtins import VMState, builtin_functions, register_assertions
+from relax_mlir.vm.bytecode import Call, FunctionInfo, Words
+from relax_mlir.vm.core import Image
 from relax_mlir.vm.executable import Executable
-from relax_mlir.vm.function_info import FunctionInfo
-from relax_mlir.vm.image import Image
-from relax_mlir.vm.instrument import Instrument, VMProfile, Watcher, function_of
 from relax_mlir.vm.kernel_library import functions_of, load_kernels
-from relax_mlir.vm.state import VMState
+
+if TYPE_CHECKING:
+    from relax_mlir.vm.executable import Executable
+
+
+# Notes on run-time errors: the instructions that led to the error, with their registers.
+#
+# The native core adds function names and instruction numbers to the traceback; the notes show the instructions.
+
+
+FILE = "<bytecode>"
+"""The file name of bytecode frames in tracebacks."""
+MAX_CHARS = 200
+
+
+def add_notes(raised: BaseException, told: BaseException, executable: Executable) -> None:
+    """Add notes to `raised` for the bytecode frames in the traceback of `told`, the innermost last."""
+    found: dict[str, None] = {}
+    place = told.__traceback__
+    while place is not None:
+        code = place.tb_frame.f_code
+        if code.co_filename == FILE:
+            found.setdefault(_text(executable, code.co_name, place.tb_lineno))
+        place = place.tb_next
+    known = getattr(raised, "__notes__", ())
+    for note in found:
+        if note and note not in known:
+            _add(raised, note)
+
+
+def _add(error: BaseException, note: str) -> None:
+    if sys.version_info >= (3, 11):
+        error.add_note(note)
+
+
+def _text(executable: Executable, name: str, number: int) -> str:
+    """Format ``main, instruction 2: call vm.builtin.shape_of in: %0 dst: %1``; empty for another machine's function."""
+    from relax_mlir.vm.text_forms import instruction_text
+
+    info = next((info for info in executable.functions if info.name == name and info.kind == "vm"), None)
+    if info is None or not 0 <= number < info.end - info.start:
+        return ""
+    words = instruction_text(executable, info.start + number).split()
+    return f"{name}, instruction {number}: {' '.join(words)}"[:MAX_CHARS]
+
+
+# Instruments around the calls of a machine, and profiles of them.
+
+
+SKIP = 1
+"""An instrument's result for skipping the call, which then returns None."""
+
+GO_ON = 0
+"""An instrument's result for continuing."""
+
+
+@dataclass(frozen=True)
+class Replace:
+    """An instrument's result for replacing the value of a call."""
+
+    value: Any
+
+
+Instrument = Callable[..., Any]
+"""``(function, name, before, result, *args) -> SKIP, Replace(value), or anything else to continue``."""
+
+
+class Watcher:
+    """Holds the current instrument. The core always calls the same function, since other threads may be in it."""
+
+    def __init__(self) -> None:
+        self.instrument: Instrument | None = None
+
+
+def function_of(watcher: Watcher) -> tvm_ffi.Function:
+    """Wrap the watcher for the core; a list of one value denotes `Replace`."""
+
+    def call(*args: Any) -> Any:  # noqa: ANN401 - values of the FFI
+        instrument = watcher.instrument
+        answer = None if instrument is None else instrument(*args)
+        if isinstance(answer, Replace):
+            return [to_ffi(answer.value)]
+        return SKIP if type(answer) is int and answer == SKIP else None
+
+    return tvm_ffi.convert(keep_errors(call))
+
+
+class VMProfile:
+    """Call counts and times of a program while the profile was open; see `VirtualMachine.profile`.
+
+    Times are inclusive, in seconds.
+    """
+
+    def __init__(self, executable: Executable, start: Callable[[VMProfile | None], Words]) -> None:
+        from relax_mlir.vm.executable import Executable  # which imports this module
+
+        expect("VMProfile: 'executable'", executable, Executable, "an executable of bytecode")
+        self._executable, self._start = executable, start
+        self._numbers = np.zeros((executable.offsets.size, 2), np.int64)
+
+    def __enter__(self) -> VMProfile:
+        self._numbers = self._start(self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._numbers = self._start(None)
+
+    @property
+    def rows(self) -> list[tuple[str, int, str, int, float]]:
+        """Rows of function, instruction number, callee, calls and seconds; the slowest first."""
+        functions = self._executable.functions
+        found = []
+        for info in functions:
+            for number in range(info.start, info.end):
+                count, nanoseconds = (int(n) for n in self._numbers[number])
+                if count:
+                    call = self._executable.instruction(number)
+                    assert isinstance(call, Call)
+                    row = (
+                        info.name,
+                        number - info.start,
+                        functions[call.func].name,
+                        count,
+                        nanoseconds * 1e-9,
+                    )
+                    found.append(row)
+        return sorted(found, key=lambda row: -row[4])
+
+    def __str__(self) -> str:
+        lines = [f"{'function':16} {'instr':>5} {'calls':>8} {'total us':>10} {'each us':>8}  callee"]
+        for function, number, callee, count, seconds in self.rows:
+            total = seconds * 1e6
+            lines.append(
+                f"{function[:16]:16} {number:5} {count:8} {total:10.1f} {total / count:8.2f}  {callee[:26]}"
+            )
+        return "\n".join(lines)
+
+
+# The virtual machine, which runs the functions of a bytecode executable.
+
 
 DEFAULT_MAX_DEPTH = 10_000
 """The maximum number of active VM function calls."""

@@ -1,5 +1,5 @@
 // RUN: relax-opt --plan-memory --split-input-file %s | filecheck %s
-// memory_plan.py, buffers.py: loops.
+// plan_memory.py, buffers.py: loops.
 
 // Every round uses the same part of the workspace.
 func.func private @step(memref<?xf32>, memref<?xf32>) attributes {relax.prim_func}

@@ -1,5 +1,5 @@
 // RUN: relax-opt --plan-memory --split-input-file %s | filecheck %s
-// memory_plan.py, buffers.py: what has no place in the workspace.
+// plan_memory.py, buffers.py: what has no place in the workspace.
 
 // A size that a call gives is not known at entry: the buffer belongs to the frame, and its size cannot overflow.
 func.func private @count(memref<?xf32>) -> index

@@ -77,7 +77,7 @@ OTHER_TEXTS: tuple[str, ...] = (
     "tools/tune_command.py",
     "tools/tuned_option.py",
     "transform/config.py",
-    "vm/python_form.py",
+    "vm/text_forms.py",
 )
 """Files whose texts are not errors: generated code, help of commands, reports."""
 

@@ -12,7 +12,7 @@ import torch
 from advice_rows import Row, Rows, same
 from relax_mlir.error import RelaxError
 from relax_mlir.frontend.torch import compile_program, dynamo_backend, from_exported_program
-from relax_mlir.frontend.torch.requirement import require_torch
+from relax_mlir.frontend.torch.torch_types import require_torch
 from torch import nn
 from torch.nn import functional as F
 

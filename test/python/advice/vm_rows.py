@@ -23,7 +23,7 @@ from relax_mlir.error import RelaxError
 from relax_mlir.runtime import to_numpy
 from relax_mlir.script import parse
 from relax_mlir.transform import parse_pipeline
-from relax_mlir.vm import Debugger, ExecBuilder, VirtualMachine, written_registers
+from relax_mlir.vm import Debugger, ExecBuilder, VirtualMachine, verify
 
 X = np.arange(3, dtype=np.float32)
 Emit = Callable[[ExecBuilder], None]
@@ -158,7 +158,7 @@ def _branches(split: bool) -> rx.vm.Executable:
 
 
 def _too_many() -> None:
-    with mock.patch.object(written_registers, "MAX_VISITS", 0):
+    with mock.patch.object(verify, "MAX_VISITS", 0):
         _branches(False)
 
 

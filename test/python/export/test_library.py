@@ -16,8 +16,8 @@ import relax_mlir as rx
 import tvm_ffi
 from relax_mlir.error import ArgumentError, CompileError, ParseError, UnsupportedError
 from relax_mlir.export import export_library, inspect_library, start_code
-from relax_mlir.export.cpu_words import needed_words
-from relax_mlir.export.linkers import Linker
+from relax_mlir.export.export_library import Linker
+from relax_mlir.export.start_code import needed_words
 from relax_mlir.runtime import to_numpy
 from relax_mlir.script import parse
 from relax_mlir.target import host_flags

@@ -14,7 +14,7 @@ import relax_mlir as rx
 import safetensors.numpy
 from relax_mlir.error import ArgumentError
 from relax_mlir.export import inspect_library
-from relax_mlir.export.weights import ALIGNMENT, WeightsLayout, safetensors_header
+from relax_mlir.export.compiled_code import ALIGNMENT, WeightsLayout, safetensors_header
 from relax_mlir.runtime import to_numpy
 from relax_mlir.script import parse
 

@@ -17,8 +17,8 @@ import sweep
 from machine_text import Assembly
 from masked import loadable
 from relax_mlir import op as R
-from relax_mlir.runtime import elf_object, to_numpy
-from relax_mlir.runtime.elf_object import SUPPORTED
+from relax_mlir.runtime import elf, to_numpy
+from relax_mlir.runtime.elf import SUPPORTED
 from relax_mlir.runtime.executable import Executable
 from relax_mlir.target import Target
 from scipy.special import erf
@@ -200,7 +200,7 @@ def test_functions_of_libraries_that_are_far_away(monkeypatch: pytest.MonkeyPatc
         place: int = libc.mmap(1 << 45, size, 3, 0x22, -1, 0)  # to read and write, private, of no file
         return place
 
-    monkeypatch.setattr(elf_object, "_map", far)
+    monkeypatch.setattr(elf, "_map", far)
     load, assembly = loader("cpu -mcpu=x86-64")
     executable = load()
     products = [code for name, code in assembly.functions.items() if name.startswith("relax.gemm.f32.")]

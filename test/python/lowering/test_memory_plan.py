@@ -15,7 +15,7 @@ import sweep
 from memory_machine import Machine, main_block, plan, run
 from relax_mlir.lowering.base.signature import MEMORY_PLAN
 from relax_mlir.mlir import ir
-from relax_mlir.runtime.memory_plan import MemoryPlan
+from relax_mlir.runtime.memory import MemoryPlan
 
 N = "memref<?xf32>"
 

@@ -16,7 +16,7 @@ from generic_loops import Generic, compiled, guarded, random
 from masked import built
 from relax_mlir import op as R
 from relax_mlir.runtime import to_numpy
-from relax_mlir.runtime.elf_object import SUPPORTED
+from relax_mlir.runtime.elf import SUPPORTED
 from relax_mlir.runtime.executable import Executable
 from relax_mlir.target import Target
 

@@ -19,7 +19,7 @@ from relax_mlir.dialects.dialect import Relax
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.lowering.legalize import rules
 from relax_mlir.lowering.legalize.runtime_calls import GENERAL_STRUCTURE, PACKED_RULES
-from relax_mlir.runtime import specialize, to_numpy
+from relax_mlir.runtime import run_op, to_numpy
 from relax_mlir.strategy import registry
 from relax_mlir.transform import PassContext
 
@@ -91,7 +91,7 @@ def unoptimised(monkeypatch: pytest.MonkeyPatch, group: int) -> Iterator[None]:
     if group == 0 or sweep.ALL:
         yield
         return
-    monkeypatch.setattr(specialize, "PassContext", partial(PassContext, opt_level=0))
+    monkeypatch.setattr(run_op, "PassContext", partial(PassContext, opt_level=0))
     with PassContext(opt_level=0):
         yield
 

@@ -20,8 +20,8 @@ from relax_mlir import tuning
 from relax_mlir.error import ArgumentError
 from relax_mlir.instrument import PassStatistics
 from relax_mlir.runtime import cache_key, cache_store, fast_call, memory, threads
-from relax_mlir.runtime.compile_parts import SHARED_ENTRY
-from relax_mlir.runtime.elf_object import SUPPORTED
+from relax_mlir.runtime.compile_units import SHARED_ENTRY
+from relax_mlir.runtime.elf import SUPPORTED
 from relax_mlir.target import Target
 from relax_mlir.transform import PassContext
 

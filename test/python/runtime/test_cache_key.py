@@ -16,8 +16,8 @@ from relax_mlir.mlir import ir
 from relax_mlir.mlir_text import quoted
 from relax_mlir.runtime import cache_key, cache_store
 from relax_mlir.runtime.cache_key import source_hash
-from relax_mlir.runtime.elf_object import SUPPORTED
-from relax_mlir.runtime.lru import LRU
+from relax_mlir.runtime.cache_store import LRU
+from relax_mlir.runtime.elf import SUPPORTED
 
 STRINGS = [
     *("{-# x", "{-# y", "{-#", "#-}", "{-#\n\n#-}"),

@@ -23,15 +23,13 @@ from relax_mlir.lowering.base.module_parts import split_module
 from relax_mlir.lowering.base.support import early_support
 from relax_mlir.lowering.runtime_lib import fast_call_state
 from relax_mlir.mlir import ir
-from relax_mlir.runtime import cache_store, compile_module, compile_parts, elf_object, llvm_codegen
-from relax_mlir.runtime.compile_parts import SHARED_ENTRY
+from relax_mlir.runtime import cache_store, compile_units, elf, machine_code
+from relax_mlir.runtime.compile_units import SHARED_ENTRY, lowered_part
 from relax_mlir.runtime.executable import DEFAULT_OPT_LEVEL
-from relax_mlir.runtime.llvm_codegen import object_code
-from relax_mlir.runtime.machine_code import ObjectCode
-from relax_mlir.runtime.part_lowering import lowered_part
+from relax_mlir.runtime.machine_code import ObjectCode, object_code
 from relax_mlir.target import Target, usable_cpus
 
-pytestmark = pytest.mark.skipif(not elf_object.SUPPORTED, reason="objects for this machine cannot be loaded")
+pytestmark = pytest.mark.skipif(not elf.SUPPORTED, reason="objects for this machine cannot be loaded")
 
 
 @pytest.fixture(autouse=True)
@@ -61,7 +59,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
             levels[symbol] = level
         return object_code(module, symbol, external, libraries, level)
 
-    monkeypatch.setattr(compile_parts, "object_code", noted)
+    monkeypatch.setattr(compile_units, "object_code", noted)
     return levels
 
 
@@ -174,9 +172,9 @@ def test_llvm_links_what_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch) -> No
     """Also if kernels have been outlined before; nothing is reported, as it makes no difference."""
 
     def refused(objects: Sequence[bytes]) -> ObjectCode:
-        raise elf_object.ObjectFileError("relocation type 99 is not supported")
+        raise elf.ObjectFileError("relocation type 99 is not supported")
 
-    monkeypatch.setattr(compile_module, "ObjectCode", refused)
+    monkeypatch.setattr(compile_units, "ObjectCode", refused)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         check(rx.build(product(2.0)), 2.0)
@@ -194,7 +192,7 @@ def test_many_parts_are_one_module(
     part_ops: int, compiled: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Errors, constants, tables of the runtime and calls work across units."""
-    monkeypatch.setattr(compile_module, "split_module", functools.partial(split_module, part_ops=part_ops))
+    monkeypatch.setattr(compile_units, "split_module", functools.partial(split_module, part_ops=part_ops))
     weight = np.random.default_rng(1).normal(size=(8, 8)).astype("float32")
     builder = rx.BlockBuilder()
     x = rx.Var("x", rx.Tensor(("n", 8), "float32"))
@@ -284,8 +282,8 @@ llvm.func @sum(%p: !llvm.ptr, %n: i64) -> f32 {
 }"""
     with ir.Context(), ir.Location.unknown():
         module = ir.Module.parse(text)
-        (data,) = compile_module.compile_module(module, 2, low_precision=False)[1]
-    sections = elf_object._parse(data).sections
+        (data,) = compile_units.compile_module(module, 2, low_precision=False)[1]
+    sections = elf._parse(data).sections
     assert max(sections["align"][(sections["flags"] & 4) != 0]) == 64
     assert ObjectCode([data]).address("sum")
 
@@ -296,7 +294,7 @@ def test_what_llvm_cannot_translate_is_an_error(capfd: pytest.CaptureFixture[str
             'llvm.func @f() { llvm.call_intrinsic "llvm.no.such"() : () -> ()\n llvm.return }'
         )
         with pytest.raises(CompileError, match="LLVM cannot compile the module"):
-            compile_module.compile_module(module, 2, low_precision=False)
+            compile_units.compile_module(module, 2, low_precision=False)
 
 
 def test_nothing_of_llvm_is_left() -> None:
@@ -305,28 +303,28 @@ def test_nothing_of_llvm_is_left() -> None:
         executable = rx.build(product(scale), cache=False)
         child = os.fork()
         if child == 0:
-            os._exit(len(llvm_codegen._used_engines))
+            os._exit(len(machine_code._used_engines))
         compiling = [
             thread for thread in threading.enumerate() if thread.name.startswith("relax-mlir-compile")
         ]
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
         assert not compiling
-        assert not llvm_codegen._used_engines
+        assert not machine_code._used_engines
         check(executable, scale)
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "two", "1.5", ""])
 def test_threads_that_are_no_number(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
-    monkeypatch.setenv(compile_parts.THREADS, text)
+    monkeypatch.setenv(compile_units.THREADS, text)
     with pytest.raises(
         ArgumentError, match=f"RELAX_MLIR_COMPILE_THREADS is '{text}', expected a whole number"
     ):
-        compile_parts.PartCompiler((), 2, False, False)
+        compile_units.PartCompiler((), 2, False, False)
 
 
 def test_there_is_a_thread_for_each_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(compile_parts.THREADS, raising=False)
-    assert compile_parts.compile_threads() == usable_cpus()
+    monkeypatch.delenv(compile_units.THREADS, raising=False)
+    assert compile_units.compile_threads() == usable_cpus()
 
 
 def fail() -> None:
@@ -334,7 +332,7 @@ def fail() -> None:
 
 
 def other_threads(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
-    monkeypatch.setenv(compile_parts.THREADS, str(number + 1))
+    monkeypatch.setenv(compile_units.THREADS, str(number + 1))
 
 
 def waiting_chore() -> tuple[threading.Event, threading.Event, Callable[[], None]]:
@@ -352,7 +350,7 @@ def waiting_chore() -> tuple[threading.Event, threading.Event, Callable[[], None
 def test_chores_are_done_once_and_may_fail(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
     other_threads(monkeypatch, threads)
     done: list[int] = []
-    with compile_parts.PartCompiler((), 2, False, False) as compiler:
+    with compile_units.PartCompiler((), 2, False, False) as compiler:
         compiler.meanwhile([fail, *(lambda number=number: done.append(number) for number in range(20)), fail])
         compiler.add([early_support()])
         (code,) = compiler.objects()
@@ -370,8 +368,8 @@ def test_parts_come_before_chores_on_other_threads(monkeypatch: pytest.MonkeyPat
         order.append("part")
         return b"code"
 
-    monkeypatch.setattr(compile_parts, "compile_part", compile_part)
-    with compile_parts.PartCompiler((), 2, False, False) as compiler:
+    monkeypatch.setattr(compile_units, "compile_part", compile_part)
+    with compile_units.PartCompiler((), 2, False, False) as compiler:
         compiler.meanwhile([wait, lambda: order.append("chore")])
         assert busy.wait(60)
         compiler.add([early_support()])
@@ -387,7 +385,7 @@ def test_an_error_leaves_no_chores(monkeypatch: pytest.MonkeyPatch) -> None:
     busy, go, wait = waiting_chore()
     done: list[int] = []
 
-    with pytest.raises(ZeroDivisionError), compile_parts.PartCompiler((), 2, False, False) as compiler:
+    with pytest.raises(ZeroDivisionError), compile_units.PartCompiler((), 2, False, False) as compiler:
         compiler.meanwhile([wait, lambda: done.append(1)])
         assert busy.wait(60)
         threading.Timer(0.2, go.set).start()

@@ -13,7 +13,7 @@ from relax_mlir import op as R
 from relax_mlir.arrays import to_numpy
 from relax_mlir.lowering.base.module_parts import Part
 from relax_mlir.lowering.kernels.cut_kernels import EarlyKernels
-from relax_mlir.runtime.compile_parts import PartCompiler
+from relax_mlir.runtime.compile_units import PartCompiler
 from relax_mlir.target import Target
 
 

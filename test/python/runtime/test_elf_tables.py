@@ -5,10 +5,16 @@ from __future__ import annotations
 import pytest
 import relax_mlir as rx
 from relax_mlir import op as R
-from relax_mlir.export.elf_sections import sections
-from relax_mlir.runtime.elf_object import SUPPORTED, LoadedObject, ObjectFileError
-from relax_mlir.runtime.elf_symbols import with_symbol_names
-from relax_mlir.runtime.elf_tables import NOBITS, ElfError, elf_tables
+from relax_mlir.export.metadata import sections
+from relax_mlir.runtime.elf import (
+    NOBITS,
+    SUPPORTED,
+    ElfError,
+    LoadedObject,
+    ObjectFileError,
+    elf_tables,
+    with_symbol_names,
+)
 
 pytestmark = pytest.mark.skipif(not SUPPORTED, reason="objects of another machine")
 

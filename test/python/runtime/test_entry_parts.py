@@ -10,19 +10,19 @@ import kept_parts
 import numpy as np
 import pytest
 import relax_mlir as rx
-import relax_mlir.runtime.process_codegen  # it takes the original compile_part
+import relax_mlir.runtime.compile_units  # it takes the original compile_part
 import tvm_ffi
 from relax_mlir import op as R
 from relax_mlir.error import RelaxError
 from relax_mlir.instrument import PassInstrument
 from relax_mlir.lowering.base.module_parts import Part
 from relax_mlir.lowering.entry.emit_ffi_wrappers import ENTRY_GROUP
-from relax_mlir.runtime import compile_parts, elf_object
-from relax_mlir.runtime.compile_parts import PartCompiler
-from relax_mlir.runtime.elf_symbols import with_symbol_names
+from relax_mlir.runtime import compile_units, elf
+from relax_mlir.runtime.compile_units import PartCompiler
+from relax_mlir.runtime.elf import with_symbol_names
 from relax_mlir.symbolic import symbol
 
-pytestmark = pytest.mark.skipif(not elf_object.SUPPORTED, reason="objects for this machine cannot be loaded")
+pytestmark = pytest.mark.skipif(not elf.SUPPORTED, reason="objects for this machine cannot be loaded")
 
 Array = np.ndarray[Any, Any]
 
@@ -36,7 +36,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> tuple[list[Part], list[str]]:
     """The entry points that builds submit, and the symbols of those that LLVM compiles."""
     parts: list[Part] = []
     compiled: list[str] = []
-    add, compile_part = PartCompiler.add, compile_parts.compile_part
+    add, compile_part = PartCompiler.add, compile_units.compile_part
 
     def record(self: PartCompiler, more: Sequence[Part]) -> None:
         parts.extend(part for part in more if part.group == ENTRY_GROUP)
@@ -48,7 +48,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> tuple[list[Part], list[str]]:
         return compile_part(part, *rest)
 
     monkeypatch.setattr(PartCompiler, "add", record)
-    monkeypatch.setattr(compile_parts, "compile_part", noted)
+    monkeypatch.setattr(compile_units, "compile_part", noted)
     kept_parts.forget(monkeypatch)
     return parts, compiled
 
@@ -242,10 +242,10 @@ def test_names_of_symbols() -> None:
     longer = "__tvm_ffi_" + "long" * 100
     renamed = with_symbol_names(code, {"__tvm_ffi_main": longer, "nobody": "is called so"})
     back = with_symbol_names(renamed, {longer: "__tvm_ffi_main"})
-    assert elf_object.LoadedObject(back).address("__tvm_ffi_main") is not None
-    assert elf_object.LoadedObject(back).address(longer) is None
-    assert elf_object.LoadedObject(code).address("__tvm_ffi_main") is not None
-    loaded = elf_object.LoadedObject(renamed)
+    assert elf.LoadedObject(back).address("__tvm_ffi_main") is not None
+    assert elf.LoadedObject(back).address(longer) is None
+    assert elf.LoadedObject(code).address("__tvm_ffi_main") is not None
+    loaded = elf.LoadedObject(renamed)
     assert loaded.address(longer) is not None
     assert loaded.address("__tvm_ffi_main") is None
     with pytest.raises(ValueError, match=re.escape("an object file without the symbol nobody")):

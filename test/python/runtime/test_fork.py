@@ -17,7 +17,7 @@ import sweep
 import warm_process
 from relax_mlir import capi, fork_safety, op
 from relax_mlir.lowering.base.support import early_support
-from relax_mlir.runtime import compile_parts, memory, switch_interval
+from relax_mlir.runtime import build_setup, compile_units, memory
 from relax_mlir.runtime.machine_code import shared_libraries
 from relax_mlir.spare_context import spare_context
 
@@ -177,13 +177,13 @@ def test_locks_of_objects_are_new_in_the_child() -> None:
 
 def test_what_threads_have_begun_is_done_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """A build continues in the child, without the threads of its pool, and with all of its units."""
-    monkeypatch.setenv(compile_parts.THREADS, "3")
+    monkeypatch.setenv(compile_units.THREADS, "3")
 
     def is_complete() -> bool:
         (code,) = compiler.objects()
         return compiler._pool is None and code.startswith(b"\x7fELF")
 
-    with compile_parts.PartCompiler(shared_libraries(), 2, False, False) as compiler:
+    with compile_units.PartCompiler(shared_libraries(), 2, False, False) as compiler:
         compiler.add([early_support()])
         assert in_child(is_complete) == 0
         assert compiler.objects()[0].startswith(b"\x7fELF")
@@ -216,14 +216,14 @@ def test_the_switch_interval_is_that_of_the_thread_that_forks() -> None:
     before = sys.getswitchinterval()
 
     def work(begun: threading.Event, end: threading.Event) -> None:
-        with switch_interval.short_switch_interval():
+        with build_setup.short_switch_interval():
             begun.set()
             end.wait(SECONDS)
 
     with meanwhile(work):
         assert sys.getswitchinterval() < before
         assert in_child(lambda: sys.getswitchinterval() == pytest.approx(before)) == 0
-        with switch_interval.short_switch_interval():
+        with build_setup.short_switch_interval():
             assert in_child(lambda: sys.getswitchinterval() < before) == 0
     assert sys.getswitchinterval() == pytest.approx(before)
 

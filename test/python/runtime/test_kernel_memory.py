@@ -17,7 +17,7 @@ import sweep
 from relax_mlir import op
 from relax_mlir.mlir import ir
 from relax_mlir.mlir_text import symbol_name
-from relax_mlir.runtime import Executable, compile_parts, memory
+from relax_mlir.runtime import Executable, compile_units, memory
 from relax_mlir.runtime.memory import memory_stats
 from relax_mlir.script import ir_module
 from relax_mlir.script import relax as R
@@ -67,7 +67,7 @@ class Ledger:
 def ledger(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ledger]:
     monkeypatch.setenv("RELAX_MLIR_CACHE", "0")
     ledger = Ledger()
-    lowered_part = compile_parts.lowered_part
+    lowered_part = compile_units.lowered_part
 
     def recorded(*part: Any) -> ir.Module:
         module = lowered_part(*part)
@@ -75,7 +75,7 @@ def ledger(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ledger]:
         return module
 
     monkeypatch.setattr(memory, "bind", ledger.bind)
-    monkeypatch.setattr(compile_parts, "lowered_part", recorded)
+    monkeypatch.setattr(compile_units, "lowered_part", recorded)
     kept_parts.forget(monkeypatch)
     yield ledger
     assert not ledger.out

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 import tvm_ffi
-from relax_mlir.runtime import keep_errors, live_errors
+from relax_mlir.runtime import keep_errors, packed_functions
 from relax_mlir.script import parse
 
 NAME = "test.live_errors.f"
@@ -155,18 +155,18 @@ def test_nothing_is_kept(callers: dict[str, Callable[..., Any]]) -> None:
     raising.clear()
     gc.collect()
     assert not any(reference() for reference in seen)
-    assert not any(isinstance(error, Kept) for error in live_errors._live.values())
+    assert not any(isinstance(error, Kept) for error in packed_functions._live.values())
     assert sys.getrefcount(array) == before
 
 
 def test_the_bare_function(callers: dict[str, Callable[..., Any]]) -> None:
     """It returns the FFI's exception; exceptions that are not retrieved are dropped."""
-    for number in range(2 * live_errors.MAX_REMEMBERED):
+    for number in range(2 * packed_functions.MAX_REMEMBERED):
         raising[:] = [OwnError(number, "text")]
         with pytest.raises(RuntimeError, match="text"):
             callers["native"].ffi(np.ones(3, "float32"))
-    assert len(live_errors._live) == live_errors.MAX_REMEMBERED
-    live_errors._live.clear()
+    assert len(packed_functions._live) == packed_functions.MAX_REMEMBERED
+    packed_functions._live.clear()
     raising.clear()
 
 

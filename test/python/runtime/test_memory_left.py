@@ -18,7 +18,7 @@ import warm_process
 from relax_mlir import memory_left, op
 from relax_mlir.error import OutOfMemoryError
 from relax_mlir.memory_left import MB
-from relax_mlir.runtime import compile_parts
+from relax_mlir.runtime import compile_units
 
 PROGRAM = str(Path(__file__).parents[1] / "support" / "limited_memory.py")
 INFINITE = resource.RLIM_INFINITY
@@ -154,7 +154,7 @@ def test_everything_asks_first(left: Callable[[int], None]) -> None:
 
 @pytest.mark.parametrize("error", [RuntimeError("can't start new thread"), MemoryError()])
 def test_threads_that_cannot_be_started(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
-    monkeypatch.setenv(compile_parts.THREADS, "4")
+    monkeypatch.setenv(compile_units.THREADS, "4")
 
     def start(thread: threading.Thread) -> None:
         raise error
@@ -166,7 +166,7 @@ def test_threads_that_cannot_be_started(monkeypatch: pytest.MonkeyPatch, error: 
 
 
 def test_one_thread_of_several_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(compile_parts.THREADS, "4")
+    monkeypatch.setenv(compile_units.THREADS, "4")
     started: list[threading.Thread] = []
     real = threading.Thread.start
 
@@ -197,8 +197,8 @@ def test_errors_of_python_get_the_name_of_the_function(monkeypatch: pytest.Monke
         raise MemoryError
 
     with monkeypatch.context() as patch:
-        patch.setattr(compile_parts, "lowered_part", fail)
-        patch.setenv(compile_parts.THREADS, "1")
+        patch.setattr(compile_units, "lowered_part", fail)
+        patch.setenv(compile_units.THREADS, "1")
         with pytest.raises(OutOfMemoryError, match=r"^build: no memory is left"):
             rx.build(module(6.5), cache=False)
     assert len(attempts) <= 3  # no second attempt with verification

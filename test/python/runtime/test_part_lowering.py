@@ -10,7 +10,7 @@ from relax_mlir import capi
 from relax_mlir.error import CompileError
 from relax_mlir.lowering.base.module_parts import Part
 from relax_mlir.lowering.legality import LEVELS
-from relax_mlir.runtime.part_lowering import lowered_part
+from relax_mlir.runtime.compile_units import lowered_part
 from relax_mlir.spare_context import PART_DIALECTS, spare_context
 
 CODE = """

@@ -12,14 +12,13 @@ import cold_process
 import numpy as np
 import pytest
 import relax_mlir as rx
-import relax_mlir.runtime.process_codegen  # it takes the original compile_part
+import relax_mlir.runtime.compile_units  # it takes the original compile_part
 from relax_mlir.lowering.base.module_parts import Part
-from relax_mlir.runtime import code_makers, compile_parts, elf_object, part_store
-from relax_mlir.runtime.cache_store import CacheWarning
-from relax_mlir.runtime.lru import LRU
+from relax_mlir.runtime import cache_key, compile_units, elf
+from relax_mlir.runtime.cache_store import LRU, CacheWarning
 from relax_mlir.script import parse
 
-pytestmark = pytest.mark.skipif(not elf_object.SUPPORTED, reason="objects for this machine cannot be loaded")
+pytestmark = pytest.mark.skipif(not elf.SUPPORTED, reason="objects for this machine cannot be loaded")
 
 X = np.linspace(-2, 2, 12, dtype="f4").reshape(3, 4)
 
@@ -44,15 +43,15 @@ class Module:
 def compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Part]]:
     """The units that LLVM compiles; no process has cached any in the directories of this test."""
     parts: list[Part] = []
-    compile_part = compile_parts.compile_part
+    compile_part = compile_units.compile_part
 
     def noted(part: Part, *rest: Any) -> bytes:
         parts.append(part)
         return compile_part(part, *rest)
 
-    monkeypatch.setattr(compile_parts, "compile_part", noted)
+    monkeypatch.setattr(compile_units, "compile_part", noted)
     monkeypatch.setenv("RELAX_MLIR_CACHE", "1")
-    monkeypatch.setenv(part_store.DIRECTORY, str(tmp_path / "parts"))
+    monkeypatch.setenv(compile_units.UNITS_DIRECTORY, str(tmp_path / "parts"))
     restart(tmp_path, monkeypatch)
     yield parts
 
@@ -63,7 +62,7 @@ def restart(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache = folder / f"cache{number}"
     cache.mkdir(0o700)
     monkeypatch.setenv("RELAX_MLIR_CACHE_DIR", str(cache))
-    monkeypatch.setattr(compile_parts, "_kept", LRU(compile_parts.KEPT_PARTS))
+    monkeypatch.setattr(compile_units, "_kept", LRU(compile_units.KEPT_PARTS))
 
 
 def result(executable: rx.Executable) -> np.ndarray:
@@ -88,7 +87,7 @@ def test_what_changes_is_compiled(
     restart(tmp_path, monkeypatch)
     changed = result(rx.build(module(number=3.0)))
     assert count < len(compiled) < 2 * count
-    monkeypatch.delenv(part_store.DIRECTORY)
+    monkeypatch.delenv(compile_units.UNITS_DIRECTORY)
     restart(tmp_path, monkeypatch)
     np.testing.assert_array_equal(result(rx.build(module(number=3.0))), changed)
 
@@ -118,7 +117,7 @@ class Module:
 """)
     x, y = np.array([5, -5, 7.5], "f4"), np.array([3, 3, -2], "f4")
     rx.build(text)
-    load, changed = part_store.load, []
+    load, changed = compile_units.load_unit, []
 
     def other(key: str) -> bytes | None:
         code = load(key)
@@ -127,7 +126,7 @@ class Module:
             return code.replace(b"\0fmodf\0", b"\0fmodx\0")
         return code
 
-    monkeypatch.setattr(part_store, "load", other)
+    monkeypatch.setattr(compile_units, "load_unit", other)
     for _ in range(2):  # recompiled code does not mislead the second process
         restart(tmp_path, monkeypatch)
         compiled.clear()
@@ -141,7 +140,7 @@ def test_nothing_is_kept(
     compiled: list[Part], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     if how == "without a directory":
-        monkeypatch.delenv(part_store.DIRECTORY)
+        monkeypatch.delenv(compile_units.UNITS_DIRECTORY)
     dump = tmp_path / "stages" if how == "watched" else None
     rx.build(module(), cache=how != "without the cache", dump_stages=dump)
     assert not (tmp_path / "parts").exists()
@@ -164,29 +163,29 @@ def test_keys_change_with_the_sources(tmp_path: Path, monkeypatch: pytest.Monkey
     maker = types.ModuleType("maker")
     maker.__file__ = str(tmp_path / "maker.py")
     monkeypatch.setitem(sys.modules, "maker", maker)
-    monkeypatch.setattr(part_store, "PART_MAKERS", ("maker",))
-    monkeypatch.setenv(part_store.DIRECTORY, str(tmp_path / "parts"))
+    monkeypatch.setattr(compile_units, "PART_MAKERS", ("maker",))
+    monkeypatch.setenv(compile_units.UNITS_DIRECTORY, str(tmp_path / "parts"))
     shared = []
     for source, found in (("a", None), ("", b"code"), ("b", None)):
         with (tmp_path / "maker.py").open("a") as file:
             file.write(source)
-        part_store._makers.cache_clear()
-        assert part_store.load("key") == found, source
-        shared.append(compile_parts._entry("key"))
-        part_store.store("key", b"code")
+        compile_units._makers.cache_clear()
+        assert compile_units.load_unit("key") == found, source
+        shared.append(compile_units._entry("key"))
+        compile_units.store_unit("key", b"code")
     assert shared[0] == shared[1] != shared[2]  # keys of the module cache follow the same rule
     package = types.ModuleType("package")
     package.__path__ = [str(tmp_path)]
     monkeypatch.setitem(sys.modules, "package", package)
-    monkeypatch.setattr(part_store, "PART_PACKAGES", ("package",))
+    monkeypatch.setattr(compile_units, "PART_PACKAGES", ("package",))
     for name, found in (("maker.mlir", None), ("maker.txt", b"code"), ("more.py", None)):
         (tmp_path / name).write_text("")
-        part_store._makers.cache_clear()
-        assert part_store.load("key") == found, name
-        part_store.store("key", b"code")
-    assert part_store.load("another") is None
+        compile_units._makers.cache_clear()
+        assert compile_units.load_unit("key") == found, name
+        compile_units.store_unit("key", b"code")
+    assert compile_units.load_unit("another") is None
     monkeypatch.undo()
-    part_store._makers.cache_clear()
+    compile_units._makers.cache_clear()
 
 
 TRACED = """
@@ -232,8 +231,8 @@ def test_the_key_depends_on_all_modules_that_make_the_code(monkeypatch: pytest.M
     assert not done.returncode, done.stderr
     found = set(done.stdout.split())
     assert "relax_mlir.lowering.llvm.to_llvm" in found
-    elsewhere = {name for name in found if not name.startswith(code_makers.PART_PACKAGES)}
+    elsewhere = {name for name in found if not name.startswith(cache_key.PART_PACKAGES)}
     plain = {"relax_mlir.cached", "relax_mlir.fork_safety", "relax_mlir.memory_left"}
-    assert elsewhere - plain <= set(code_makers.PART_MAKERS), (
+    assert elsewhere - plain <= set(cache_key.PART_MAKERS), (
         "properties, locks, checks of memory change no code"
     )

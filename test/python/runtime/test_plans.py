@@ -15,7 +15,7 @@ import sweep
 from relax_mlir import op
 from relax_mlir.error import ArgumentError, ShapeError, UnknownNameError
 from relax_mlir.runtime import Executable, memory
-from relax_mlir.runtime.memory_plan import MemoryPlan
+from relax_mlir.runtime.memory import MemoryPlan
 from relax_mlir.script import parse
 
 

@@ -106,7 +106,7 @@ def test_the_key_depends_on_all_modules_that_make_the_code() -> None:
         "relax_mlir.memory_left",
         "relax_mlir.torch_bridge",
     }  # a record, checks of arguments, a property, locks, checks of memory, and imports: no code depends on them
-    assert "relax_mlir.runtime.llvm_codegen" in found
+    assert "relax_mlir.runtime.machine_code" in found
     assert found - plain <= set(process_code.MAKERS)
 
 

@@ -14,7 +14,7 @@ from relax_mlir.dialects.dtypes import DTYPES
 from relax_mlir.dialects.types import Shape, Tensor
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError
 from relax_mlir.runtime import to_ffi, to_numpy
-from relax_mlir.runtime.lru import LRU
+from relax_mlir.runtime.cache_store import LRU
 from relax_mlir.runtime.run_op import CompiledOps, run_op
 
 Array = np.ndarray[Any, Any]

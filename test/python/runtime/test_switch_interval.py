@@ -11,7 +11,7 @@ import relax_mlir as rx
 from relax_mlir import op as R
 from relax_mlir.error import ArgumentError
 from relax_mlir.instrument import PassInstrument
-from relax_mlir.runtime.switch_interval import SECONDS, short_switch_interval
+from relax_mlir.runtime.build_setup import SECONDS, short_switch_interval
 from relax_mlir.transform import PassInfo
 
 

@@ -15,7 +15,7 @@ import relax_mlir as rx
 import tvm_ffi
 import warm_process
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError
-from relax_mlir.runtime import fast_call, fast_call_torch_test, torch_layouts
+from relax_mlir.runtime import fast_call, object_layouts
 from relax_mlir.script import parse
 
 torch = pytest.importorskip("torch")
@@ -239,23 +239,23 @@ def keys_of_negative() -> int:
     return int(torch._C._dispatch_keys(torch._neg_view(torch.ones(3))).raw_repr())
 
 
-FIND = torch_layouts.torch_layouts
+FIND = object_layouts.torch_layouts
 
 
 @pytest.mark.parametrize(
     ("module_", "name", "value", "reason"),
     [
-        (torch_layouts, "_STORAGE_WORDS", 2, "0 places found"),
-        (torch_layouts, "_DLPACK_MAJOR", 7, "version 1 of DLPack"),
-        (torch_layouts, "torch_layouts", changed(plain_keys=lambda: 0), "self-test failed"),
-        (torch_layouts, "torch_layouts", changed(plain_keys=keys_of_negative), "self-test failed"),
+        (object_layouts, "_STORAGE_WORDS", 2, "0 places found"),
+        (object_layouts, "_DLPACK_MAJOR", 7, "version 1 of DLPack"),
+        (object_layouts, "torch_layouts", changed(plain_keys=lambda: 0), "self-test failed"),
+        (object_layouts, "torch_layouts", changed(plain_keys=keys_of_negative), "self-test failed"),
         (
-            torch_layouts,
+            object_layouts,
             "torch_layouts",
             changed(bytes_offset=lambda: FIND().start_offset),
             "self-test failed",
         ),
-        (fast_call_torch_test, "_plain", dict, "raises KeyError"),
+        (fast_call, "_plain", dict, "raises KeyError"),
     ],
 )
 def test_other_layouts(

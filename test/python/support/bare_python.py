@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 IMPOSSIBLE_WORDS = [*[0] * 6, 1 << 8]
-"""Feature words that no CPU has (`export.cpu_words`): bit 8 of XCR0 is always 0, as it is one of IA32_XSS (Intel)."""
+"""Feature words that no CPU has (`export.start_code`): bit 8 of XCR0 is always 0, as it is one of IA32_XSS (Intel)."""
 
 
 def make_packages(folder: Path) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from relax_mlir.runtime import compile_parts, part_store
-from relax_mlir.runtime.lru import LRU
+from relax_mlir.runtime import compile_units
+from relax_mlir.runtime.cache_store import LRU
 
 
 def forget(monkeypatch: pytest.MonkeyPatch) -> None:
     """Simulate a new process without a directory of units."""
-    monkeypatch.setattr(compile_parts, "_kept", LRU(compile_parts.KEPT_PARTS))
-    monkeypatch.delenv(part_store.DIRECTORY, raising=False)
+    monkeypatch.setattr(compile_units, "_kept", LRU(compile_units.KEPT_PARTS))
+    monkeypatch.delenv(compile_units.UNITS_DIRECTORY, raising=False)

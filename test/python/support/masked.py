@@ -15,8 +15,7 @@ from machine_text import Assembly
 from relax_mlir.lowering.base.constant_table import constant_table, table_entries
 from relax_mlir.lowering.llvm.cross_compile import compiled, llvm_ir
 from relax_mlir.lowering.pipeline import phases
-from relax_mlir.runtime.engine import Engine, Interface
-from relax_mlir.runtime.executable import Executable
+from relax_mlir.runtime.executable import Engine, Executable, Interface
 from relax_mlir.runtime.machine_code import ObjectCode
 from relax_mlir.target import Target
 

@@ -23,7 +23,7 @@ import ml_dtypes
 import numpy as np
 import relax_mlir as rx
 from relax_mlir.error import ParseError, RelaxError
-from relax_mlir.vm.file_format import HEADER
+from relax_mlir.vm.executable_file import HEADER
 from seeds_command import run_seeds
 
 SPARE_MEMORY = 1 << 30

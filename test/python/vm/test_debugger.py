@@ -13,7 +13,7 @@ import tvm_ffi
 from relax_mlir.error import ArgumentError, BytecodeError, RecursionLimitError, UnknownNameError
 from relax_mlir.runtime import to_numpy
 from relax_mlir.vm import Debugger, ExecBuilder, VirtualMachine
-from relax_mlir.vm.debugger_text import WIDTH, describe
+from relax_mlir.vm.debugger import WIDTH, describe
 from vm_programs import P, emit_identity, emit_sum
 
 

@@ -12,7 +12,7 @@ import pytest
 import relax_mlir as rx
 import sweep
 from relax_mlir.error import ArgumentError, BytecodeError
-from relax_mlir.vm import bytecode, written_registers
+from relax_mlir.vm import bytecode, verify
 from relax_mlir.vm.bytecode import (
     MAX_VALUE,
     MIN_VALUE,
@@ -327,7 +327,7 @@ def test_more_registers_than_are_followed_at_once(missing: int) -> None:
 
 
 def test_code_that_takes_too_long_to_check(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(written_registers, "MAX_VISITS", 10)
+    monkeypatch.setattr(verify, "MAX_VISITS", 10)
     with pytest.raises(
         BytecodeError, match="'main', instruction 0: begins a function with too many branches"
     ):

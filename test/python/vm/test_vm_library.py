@@ -11,7 +11,7 @@ import relax_mlir as rx
 import tvm_ffi
 from relax_mlir.error import ArgumentError, ParseError, UnsupportedError
 from relax_mlir.export import inspect_library
-from relax_mlir.export.elf_sections import sections
+from relax_mlir.export.metadata import sections
 from relax_mlir.runtime import to_numpy
 from relax_mlir.script import parse
 from relax_mlir.tools import run_command, run_driver

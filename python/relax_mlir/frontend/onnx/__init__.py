@@ -8,7 +8,7 @@ except ImportError as error:
     raise ArgumentError("relax_mlir.frontend.onnx needs onnx: pip install 'relax-mlir[onnx]'") from error
 
 from relax_mlir.frontend.onnx.importer import from_onnx
-from relax_mlir.frontend.onnx.node import ValueNeededError
+from relax_mlir.frontend.onnx.registry import ValueNeededError
 from relax_mlir.frontend.onnx.session import InferenceSession
 
 __all__ = ["InferenceSession", "ValueNeededError", "from_onnx"]

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import keyword
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from onnx import FunctionProto, GraphProto, NodeProto
+import onnx
+from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TypeProto
 
 from relax_mlir import op as R
-from relax_mlir import symbolic
+from relax_mlir import symbolic, te
 from relax_mlir.builder import BlockBuilder
 from relax_mlir.dialects.location import located_at
 from relax_mlir.dialects.types import Tensor
@@ -24,27 +27,280 @@ from relax_mlir.error import (
     UnknownNameError,
     UnsupportedError,
 )
-from relax_mlir.frontend.onnx import folding, initializers
-from relax_mlir.frontend.onnx.branches import DifferentRanksError, defined
-from relax_mlir.frontend.onnx.function_bodies import function_body, with_attributes
+from relax_mlir.frontend.onnx import folding, items
+from relax_mlir.frontend.onnx.branches import DifferentRanksError, convert_split, defined
+from relax_mlir.frontend.onnx.dtypes import CODES, NARROW, refuse
 from relax_mlir.frontend.onnx.items import (
     MAX_FOLDED,
     Item,
     OptionalItem,
+    Scope,
     SequenceItem,
     TensorItem,
     of_array,
     of_value,
 )
-from relax_mlir.frontend.onnx.names import identifier
-from relax_mlir.frontend.onnx.narrow import NARROW, refuse
-from relax_mlir.frontend.onnx.node import Node, place_of
-from relax_mlir.frontend.onnx.random_state import NumbersDrawnError, RandomState
-from relax_mlir.frontend.onnx.registry import find_rule, normal_domain
-from relax_mlir.frontend.onnx.scope import Scope
-from relax_mlir.frontend.onnx.split_conditional import convert_split
-from relax_mlir.frontend.onnx.used_names import needed_nodes, outer_names
+from relax_mlir.frontend.onnx.registry import Node, find_rule, normal_domain, place_of
 from relax_mlir.symbolic import Dim, Expr
+
+if TYPE_CHECKING:
+    from relax_mlir.frontend.onnx.registry import Node
+
+
+# Convert ONNX names, which may be any string, to identifiers and symbols.
+
+
+def identifier(name: str) -> str:
+    """Return `name` with an underscore for each character that is not allowed in identifiers."""
+    text = re.sub(r"\W", "_", name, flags=re.ASCII) or "_"
+    if text[0].isdigit():
+        text = "_" + text
+    return text + "_" if keyword.iskeyword(text) else text
+
+
+def distinct(name: str, taken: set[str]) -> str:
+    """Return `name` as an identifier that is not in `taken`, and add it to `taken`."""
+    text = base = identifier(name)
+    number = 1
+    while text in taken:
+        text, number = f"{base}_{number}", number + 1
+    taken.add(text)
+    return text
+
+
+def parsed_dim(text: str) -> Dim | None:
+    """Parse a `dim_param` as an expression (``"n"``, ``"past + n"``); return None if it is not one."""
+    try:
+        return symbolic.parse(text.strip())
+    except RelaxError:
+        return None
+
+
+# The names that nodes and their subgraphs read, and the nodes that outputs need.
+
+
+def needed_nodes(nodes: Sequence[NodeProto], outputs: Sequence[str]) -> list[NodeProto]:
+    """Return the nodes that `outputs` depend on, in order. Nodes have no side effects, so the others may be dropped."""
+    wanted = set(outputs)
+    needed = []
+    for node in reversed(nodes):
+        if any(name in wanted for name in node.output if name):
+            needed.append(node)
+            wanted.update(name for name in node.input if name)
+            wanted.update(outer_names(node))
+    return needed[::-1]
+
+
+def outer_names(node: NodeProto) -> list[str]:
+    """Return the names of enclosing graphs that subgraphs of `node` read."""
+    found: list[str] = []
+    for graph in subgraphs(node):
+        inner = {info.name for info in graph.input}
+        inner.update(tensor.name for tensor in graph.initializer)
+        inner.update(tensor.values.name for tensor in graph.sparse_initializer)
+        for inside in graph.node:
+            read = [*inside.input, *outer_names(inside)]
+            found += [name for name in read if name and name not in inner]
+            inner.update(inside.output)
+        found += [info.name for info in graph.output if info.name not in inner]
+    return list(dict.fromkeys(found))
+
+
+def subgraphs(node: NodeProto) -> Iterator[GraphProto]:
+    """Yield the graphs among a node's attributes."""
+    for attribute in node.attribute:
+        if attribute.HasField("g"):
+            yield attribute.g
+        yield from attribute.graphs
+
+
+# The state of random numbers during conversion, which draws use and update.
+
+
+NAME = "generator"
+"""The name of the parameter with the generator's state."""
+_SEEDED = 0x4F4E4E58 << 32
+"""Distinguishes keys derived from seeds from those of generators."""
+
+
+class NumbersDrawnError(Exception):
+    """The model draws random numbers, so its function needs a generator state."""
+
+
+class RandomState:
+    """The current state of a function, a branch or a loop iteration, and its initial state.
+
+    Nodes with a seed have a separate generator, as in ONNX Runtime: its key is the seed, its counter that of the
+    initial state. Their numbers are therefore independent of other nodes, and two nodes with the same seed draw equal
+    numbers. Each draw also advances the counter of the current state, so that the next call or iteration draws other
+    numbers.
+    """
+
+    def __init__(self, state: Value) -> None:
+        self.now = state
+        self._start = state
+
+    def begin(self, state: Value) -> None:
+        """Enter a loop iteration, which carries `state`."""
+        self.now = self._start = state
+
+    def kept(self) -> tuple[Value, Value]:
+        return self.now, self._start
+
+    def restore(self, kept: tuple[Value, Value]) -> None:
+        """Restore the result of `kept`, for example after a branch."""
+        self.now, self._start = kept
+
+    def draw(
+        self, bb: BlockBuilder, function: Callable[[Value], tuple[Value, Value]], seed: float | None
+    ) -> Value:
+        """Draw numbers with `function`, which maps a state to numbers and the next state."""
+        if seed is None:
+            found, self.now = function(self.now)
+            return found
+        key = np.asarray([int(np.float64(seed).view(np.uint64)) ^ _SEEDED], np.uint64)
+        own = R.concat([R.const(key), R.strided_slice(self._start, [0], [1], [3])], 0)
+        found, after = function(own)
+        self.now = bb.emit_te(_moved, self.now, own, after)
+        return found
+
+
+def _moved(state: Any, before: Any, after: Any) -> Any:  # noqa: ANN401 - tensors of te
+    """Advance the counter of `state` by the difference between two other states."""
+    none, one = te.const(0, "uint64"), te.const(1, "uint64")
+
+    def word(i: Any) -> Any:  # noqa: ANN401 - expressions of te
+        low = state[1] + after[1] - before[1]
+        high = state[2] + te.select(low < state[1], one, none)
+        return te.select(i < 1, state[0], te.select(i < 2, low, high))
+
+    return te.compute((3,), word, name="moved")
+
+
+# Functions of the model, and functions by which ONNX defines ops.
+
+
+def function_body(node: Node, functions: Mapping[tuple[str, str], FunctionProto]) -> FunctionProto | None:
+    """Return the function that defines a node's op, from the model or from ONNX's schema; None if there is none."""
+    local = functions.get((normal_domain(node.proto.domain), node.op))
+    return local if local is not None else _schema_body(node)
+
+
+def _schema_body(node: Node) -> FunctionProto | None:
+    schema = find_schema(node.proto.domain, node.op, node.opset)
+    if schema is None:
+        return None
+    version = max(node.opset, schema.since_version)
+    if schema.has_function:
+        found = schema.get_function_with_opset_version(version)
+        if found:
+            return _parsed(found)
+    if schema.has_context_dependent_function:
+        types = [type_proto(item).SerializeToString() for item in node.items]
+        found = schema.get_context_dependent_function_with_opset_version(
+            version, node.proto.SerializeToString(), types
+        )
+        if found:
+            return _parsed(found)
+    return None
+
+
+def has_function(domain: str, op: str, opset: int) -> bool:
+    """True if ONNX defines an op by a function."""
+    schema = find_schema(domain, op, opset)
+    return schema is not None and (schema.has_function or schema.has_context_dependent_function)
+
+
+def find_schema(domain: str, op: str, opset: int) -> onnx.defs.OpSchema | None:
+    """Return ONNX's definition of an op in an opset."""
+    try:
+        return onnx.defs.get_schema(op, opset, normal_domain(domain))
+    except onnx.defs.SchemaError:
+        return None
+
+
+def _parsed(found: bytes | FunctionProto) -> FunctionProto:
+    if isinstance(found, FunctionProto):
+        return found
+    body = FunctionProto()
+    body.ParseFromString(found)
+    return body
+
+
+def type_proto(item: Item | None) -> TypeProto:
+    """Return the ONNX type of an item."""
+    result = TypeProto()
+    if item is None:
+        return result
+    if isinstance(item, OptionalItem):
+        result.optional_type.elem_type.CopyFrom(type_proto(item.item))
+    elif isinstance(item, SequenceItem):
+        result.sequence_type.elem_type.CopyFrom(type_proto(item.items[0] if item.items else None))
+    else:
+        result.tensor_type.elem_type = CODES[item.dtype]
+        if item.shape is not None:
+            result.tensor_type.shape.SetInParent()
+            for dim in item.shape:
+                entry = result.tensor_type.shape.dim.add()
+                if isinstance(dim, Expr):
+                    entry.dim_param = str(dim)
+                elif dim is not None:
+                    entry.dim_value = dim
+    return result
+
+
+def with_attributes(inside: NodeProto, node: Node, body: FunctionProto) -> NodeProto:
+    """Return a node of a function with attribute references replaced by the caller's attributes."""
+    if not _has_references(inside):
+        return inside
+    defaults = {attribute.name: attribute for attribute in body.attribute_proto}
+    schema = find_schema(node.proto.domain, node.op, node.opset)
+    result = NodeProto()
+    result.CopyFrom(inside)
+    _substitute(result, node, defaults, schema)
+    return result
+
+
+def _has_references(node: NodeProto) -> bool:
+    return any(
+        attribute.ref_attr_name or any(_has_references(n) for g in _graphs(attribute) for n in g.node)
+        for attribute in node.attribute
+    )
+
+
+def _graphs(attribute: AttributeProto) -> list[onnx.GraphProto]:
+    return ([attribute.g] if attribute.HasField("g") else []) + list(attribute.graphs)
+
+
+def _substitute(
+    inside: NodeProto,
+    node: Node,
+    defaults: Mapping[str, AttributeProto],
+    schema: onnx.defs.OpSchema | None,
+) -> None:
+    kept = []
+    for attribute in inside.attribute:
+        for graph in _graphs(attribute):
+            for nested in graph.node:
+                _substitute(nested, node, defaults, schema)
+        if not attribute.ref_attr_name:
+            kept.append(attribute)
+            continue
+        given = node.attr_proto(attribute.ref_attr_name) or defaults.get(attribute.ref_attr_name)
+        if given is None and schema is not None and attribute.ref_attr_name in schema.attributes:
+            default = schema.attributes[attribute.ref_attr_name].default_value
+            given = default if default.type != AttributeProto.UNDEFINED else None
+        if given is not None:
+            copy = AttributeProto()
+            copy.CopyFrom(given)
+            copy.name = attribute.name
+            kept.append(copy)
+    copies = [AttributeProto() for _ in kept]
+    for copy, attribute in zip(copies, kept, strict=True):
+        copy.CopyFrom(attribute)
+    del inside.attribute[:]
+    inside.attribute.extend(copies)
+
 
 _MALFORMED = (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, AssertionError)
 """Exceptions that rules raise for malformed nodes."""
@@ -67,7 +323,7 @@ class Converter:
     def __init__(
         self,
         bb: BlockBuilder,
-        arrays: initializers.Arrays,
+        arrays: items.Arrays,
         functions: Mapping[tuple[str, str], FunctionProto],
         state: Value | None = None,
     ) -> None:

@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 
 from relax_mlir import symbolic
+from relax_mlir.frontend.onnx.dtypes import NARROW
 from relax_mlir.frontend.onnx.items import MAX_FOLDED, TensorItem, elements
-from relax_mlir.frontend.onnx.narrow import NARROW
-from relax_mlir.frontend.onnx.node import Node, normal_axis
-from relax_mlir.frontend.onnx.registry import normal_domain
+from relax_mlir.frontend.onnx.registry import Node, normal_axis, normal_domain
 from relax_mlir.symbolic import Dim, Expr
 
 Array = np.ndarray[Any, Any]

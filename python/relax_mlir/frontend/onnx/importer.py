@@ -1,40 +1,216 @@
-"""`from_onnx`: import a model as a module."""
+"""`from_onnx`: read and check a model, and import it as a module."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import onnx
-from onnx import GraphProto, ValueInfoProto
+from google.protobuf.descriptor import FieldDescriptor  # type: ignore[import-untyped]  # it has no types
+from google.protobuf.message import DecodeError, Message  # type: ignore[import-untyped]  # it has no types
+from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, ValueInfoProto
 
-from relax_mlir import symbolic
+from relax_mlir import files, symbolic
 from relax_mlir.builder import BlockBuilder
 from relax_mlir.dialects.random import STATE
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Var
-from relax_mlir.error import ArgumentError, RelaxError, ShapeError, UnknownNameError, UnsupportedError, expect
-from relax_mlir.frontend.import_progress import importing
-from relax_mlir.frontend.onnx import unsupported_nodes
-from relax_mlir.frontend.onnx.converter import Converter
-from relax_mlir.frontend.onnx.dtypes import dtype_name, numpy_dtype
-from relax_mlir.frontend.onnx.initializers import Arrays
-from relax_mlir.frontend.onnx.items import Item, OptionalItem, SequenceItem, TensorItem, of_array, of_value
-from relax_mlir.frontend.onnx.loading import ModelLike, load_model
-from relax_mlir.frontend.onnx.names import distinct, identifier, parsed_dim
-from relax_mlir.frontend.onnx.narrow import NARROW, storage_of
-from relax_mlir.frontend.onnx.node import ValueNeededError
-from relax_mlir.frontend.onnx.random_state import NAME as GENERATOR
-from relax_mlir.frontend.onnx.random_state import NumbersDrawnError
-from relax_mlir.frontend.onnx.registry import normal_domain
-from relax_mlir.frontend.onnx.scope import Scope
+from relax_mlir.error import (
+    ArgumentError,
+    OutOfMemoryError,
+    ParseError,
+    RelaxError,
+    ShapeError,
+    UnknownNameError,
+    UnsupportedError,
+    expect,
+)
+from relax_mlir.frontend.common import UnsupportedOps, importing
+from relax_mlir.frontend.onnx.converter import NAME as GENERATOR
+from relax_mlir.frontend.onnx.converter import (
+    Converter,
+    NumbersDrawnError,
+    distinct,
+    has_function,
+    identifier,
+    parsed_dim,
+    subgraphs,
+)
+from relax_mlir.frontend.onnx.dtypes import NARROW, dtype_name, numpy_dtype, storage_of
+from relax_mlir.frontend.onnx.folding import has_folding
+from relax_mlir.frontend.onnx.items import (
+    Arrays,
+    Item,
+    OptionalItem,
+    Scope,
+    SequenceItem,
+    TensorItem,
+    of_array,
+    of_value,
+)
+from relax_mlir.frontend.onnx.registry import ValueNeededError, find_rule, normal_domain, place_of
 from relax_mlir.ir_module import IRModule
 from relax_mlir.symbolic import Dim
+
+# Read and check ONNX models from files, bytes or objects.
+
+
+ModelLike: TypeAlias = Any
+"""A path, the bytes of a file, or an ``onnx.ModelProto``."""
+
+
+def load_model(model: ModelLike) -> tuple[ModelProto, Path | None]:
+    """Load and check a model; also return the folder of its external data if it comes from a file.
+
+    Raises:
+        ParseError: the file does not exist, or is no valid model.
+        ArgumentError: `model` is neither a path, nor bytes, nor a model.
+        UnsupportedError: the installed `onnx` does not support an opset of the model.
+    """
+    proto, folder, name = _read(model)
+    if not proto.HasField("graph") or not proto.graph.output:
+        raise ParseError(f"{name} is no ONNX model: it has no graph with outputs")
+    check_opsets(proto, name)
+    outline = _outline(proto)
+    for field, data in _undecoded(outline):
+        raise ParseError(f"{name} is no ONNX model: {field} is {data[:60]!r}, which is not UTF-8")
+    try:
+        onnx.checker.check_model(outline)
+    except (onnx.checker.ValidationError, ValueError, RuntimeError) as error:
+        raise ParseError(f"{name} is not as ONNX defines models: {_first(error)}") from error
+    return proto, folder
+
+
+def _read(model: ModelLike) -> tuple[ModelProto, Path | None, str]:
+    if isinstance(model, ModelProto):
+        return model, None, "the model"
+    if isinstance(model, bytes):
+        return _parsed(model, "the model"), None, "the model"
+    if not isinstance(model, str | os.PathLike):
+        raise ArgumentError(
+            f"from_onnx: the model is a {type(model).__name__}, expected a path, bytes, or an onnx.ModelProto"
+        )
+    path = Path(model)
+    return _parsed(_contents(path), str(path)), path.parent, str(path)
+
+
+def _contents(path: Path) -> bytes:
+    try:
+        return files.read_bytes(path)
+    except FileNotFoundError as error:
+        raise ParseError(f"cannot open the model {str(path)!r}: there is no such file") from error
+    except OSError as error:
+        raise ParseError(f"cannot open the model {str(path)!r}: {error.strerror or error}") from error
+    except MemoryError as error:
+        raise OutOfMemoryError(
+            f"there is no memory for the {path.stat().st_size} bytes of {path}: "
+            "save it with external data, which is mapped into memory"
+        ) from error
+
+
+def _parsed(data: bytes, name: str) -> ModelProto:
+    proto = ModelProto()
+    try:
+        proto.ParseFromString(data)
+    except DecodeError as error:
+        raise ParseError(f"{name} is no ONNX model: {error}") from error
+    return proto
+
+
+def check_opsets(proto: ModelProto, name: str) -> None:
+    """Raise for unknown opsets of ONNX."""
+    newest = onnx.defs.onnx_opset_version()
+    versions = {normal_domain(opset.domain): opset.version for opset in proto.opset_import}
+    if versions.get("", newest) > newest:
+        raise UnsupportedError(
+            f"{name} is of opset {versions['']}, but onnx {onnx.__version__} knows opsets up to {newest}: "
+            "install a newer onnx"
+        )
+    if versions.get("", 1) < 1:
+        raise ParseError(f"{name} is of opset {versions['']}; expected 1 or more")
+
+
+def _outline(proto: ModelProto) -> ModelProto:
+    """Return the model for the checker: without data, which may be large or external, and without shapes."""
+    light = ModelProto()
+    light.ir_version = proto.ir_version
+    light.opset_import.extend(proto.opset_import)
+    light.functions.extend(proto.functions)
+    graph = light.graph
+    graph.name = proto.graph.name
+    graph.node.extend(proto.graph.node)
+    graph.input.extend(proto.graph.input)
+    graph.output.extend(proto.graph.output)
+    graph.sparse_initializer.extend(proto.graph.sparse_initializer)
+    for info in (*graph.input, *graph.output):
+        if info.type.HasField("tensor_type") and not info.type.tensor_type.HasField("shape"):
+            info.type.tensor_type.shape.SetInParent()
+    for tensor in proto.graph.initializer:
+        graph.initializer.add(name=tensor.name, data_type=tensor.data_type, dims=[0])
+    return light
+
+
+def _undecoded(message: Any) -> Iterator[tuple[str, bytes]]:  # noqa: ANN401 - a message without types
+    """Yield the strings that are not UTF-8, which protobuf returns as bytes, with the names of their fields."""
+    for field, value in message.ListFields():
+        if field.type not in (FieldDescriptor.TYPE_STRING, FieldDescriptor.TYPE_MESSAGE):
+            continue
+        for item in (value,) if isinstance(value, str | bytes | Message) else value:
+            if isinstance(item, bytes):
+                yield field.full_name, item
+            elif isinstance(item, Message):
+                yield from _undecoded(item)
+
+
+def _first(error: Exception) -> str:
+    return " ".join(str(error).split())[:400]
+
+
+# Find all nodes of a model without a rule, before conversion.
+
+
+Functions = Mapping[tuple[str, str], FunctionProto]
+
+
+def check_nodes(proto: ModelProto, opsets: Mapping[str, int], functions: Functions) -> None:
+    """Raise an `UnsupportedError` that lists each op without a rule, its count and its nodes."""
+    found = UnsupportedOps("the model")
+    for node, versions in _all_nodes(proto, opsets):
+        domain = normal_domain(node.domain)
+        if (domain, node.op_type) in functions:
+            continue
+        opset = versions.get(domain, 0)
+        if find_rule(domain, node.op_type, opset) or has_folding(domain, node.op_type):
+            continue
+        if has_function(domain, node.op_type, opset):
+            continue
+        op = f"{domain + '.' if domain else ''}{node.op_type} of opset {opset}"
+        found.add(op, "no rule", place_of(node))
+    if found:
+        raise found.error()
+
+
+def _all_nodes(proto: ModelProto, opsets: Mapping[str, int]) -> Iterator[tuple[NodeProto, Mapping[str, int]]]:
+    yield from ((node, opsets) for node in _nested(proto.graph.node))
+    for function in proto.functions:
+        own = dict(opsets) | {normal_domain(o.domain): o.version for o in function.opset_import}
+        yield from ((node, own) for node in _nested(function.node))
+
+
+def _nested(nodes: Sequence[NodeProto]) -> Iterator[NodeProto]:
+    for node in nodes:
+        yield node
+        for graph in subgraphs(node):
+            yield from _nested(graph.node)
+
+
+# `from_onnx`: import a model as a module.
+
 
 Shape = Sequence[int | str]
 
@@ -112,7 +288,7 @@ def _converted(
 ) -> IRModule:
     opsets = {normal_domain(o.domain): o.version for o in proto.opset_import}
     functions = {(normal_domain(f.domain), f.name): f for f in proto.functions}
-    unsupported_nodes.check(proto, opsets, functions)
+    check_nodes(proto, opsets, functions)
     inputs = declare()
     bb = BlockBuilder()
     state = [Var(distinct(GENERATOR, inputs.taken), STATE)] if draws else []

@@ -16,13 +16,11 @@ from onnx import TypeProto, ValueInfoProto
 from relax_mlir.arrays import to_numpy
 from relax_mlir.error import ArgumentError, DTypeError, UnknownNameError, expect
 from relax_mlir.fork_safety import RenewedLock
-from relax_mlir.frontend.import_progress import compiling
-from relax_mlir.frontend.onnx.dtypes import NAMES, dtype_name, numpy_dtype
-from relax_mlir.frontend.onnx.importer import import_model, may_be_fixed
+from relax_mlir.frontend.common import compiling
+from relax_mlir.frontend.onnx.dtypes import NAMES, NARROW, NARROW_NAMES, dtype_name, numpy_dtype
+from relax_mlir.frontend.onnx.importer import ModelLike, import_model, load_model, may_be_fixed
 from relax_mlir.frontend.onnx.items import MAX_FOLDED
-from relax_mlir.frontend.onnx.loading import ModelLike, load_model
-from relax_mlir.frontend.onnx.narrow import NARROW, NARROW_NAMES
-from relax_mlir.frontend.onnx.node import ValueNeededError
+from relax_mlir.frontend.onnx.registry import ValueNeededError
 from relax_mlir.random import Generator
 from relax_mlir.runtime.build import build
 from relax_mlir.runtime.executable import CompiledFunction

@@ -8,8 +8,7 @@ shorthand.
 
 from relax_mlir.frontend.torch.compiled_program import CompiledProgram, compile_program
 from relax_mlir.frontend.torch.dynamo import compile_module, dynamo_backend
-from relax_mlir.frontend.torch.exported_program import from_exported_program
-from relax_mlir.frontend.torch.exporting import export_program
+from relax_mlir.frontend.torch.exported_program import export_program, from_exported_program
 from relax_mlir.frontend.torch.torch_mlir_fallback import TorchMlirWarning
 
 __all__ = [

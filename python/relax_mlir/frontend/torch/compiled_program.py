@@ -10,12 +10,11 @@ import tvm_ffi
 
 from relax_mlir.dialects.attributes import DONATED
 from relax_mlir.error import ArgumentError
-from relax_mlir.frontend.import_progress import compiling
+from relax_mlir.frontend.common import compiling
 from relax_mlir.frontend.torch.exported_program import from_exported_program, prepared
 from relax_mlir.frontend.torch.program_signature import Leaf, ProgramSignature, Tree, children, read_signature
-from relax_mlir.frontend.torch.refused_ops import draws
-from relax_mlir.frontend.torch.requirement import require_torch
-from relax_mlir.frontend.torch.torch_types import Argument, ExportedProgram, Size
+from relax_mlir.frontend.torch.registry import draws
+from relax_mlir.frontend.torch.torch_types import Argument, ExportedProgram, Size, require_torch
 from relax_mlir.random import Generator
 from relax_mlir.runtime.build import build
 from relax_mlir.runtime.executable import Executable

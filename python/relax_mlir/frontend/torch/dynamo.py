@@ -17,17 +17,22 @@ from relax_mlir.dialects.structure import prim_value
 from relax_mlir.dialects.types import Prim
 from relax_mlir.dialects.value import Value, Var
 from relax_mlir.error import UnsupportedError
+from relax_mlir.frontend.common import UnsupportedOps
 from relax_mlir.frontend.torch.decompositions import decompositions, eager_aliases
 from relax_mlir.frontend.torch.exported_program import GENERATOR
 from relax_mlir.frontend.torch.graph_importer import GraphImporter
 from relax_mlir.frontend.torch.program_signature import tensor_info
-from relax_mlir.frontend.torch.refused_ops import draws
-from relax_mlir.frontend.torch.registry import rules
-from relax_mlir.frontend.torch.requirement import exact_sizes, require_torch
+from relax_mlir.frontend.torch.registry import draws, rules
 from relax_mlir.frontend.torch.sizes import Sizes
 from relax_mlir.frontend.torch.torch_mlir_fallback import TorchMlirFallback
-from relax_mlir.frontend.torch.torch_types import Argument, GraphModule, Node, SymPy
-from relax_mlir.frontend.unsupported import UnsupportedOps
+from relax_mlir.frontend.torch.torch_types import (
+    Argument,
+    GraphModule,
+    Node,
+    SymPy,
+    exact_sizes,
+    require_torch,
+)
 from relax_mlir.ir_module import IRModule
 from relax_mlir.random import Generator, State
 from relax_mlir.runtime.build import build

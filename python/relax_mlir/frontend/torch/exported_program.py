@@ -1,4 +1,4 @@
-"""`from_exported_program`: import the result of ``torch.export`` as a module."""
+"""`export_program`, and `from_exported_program`: import the result of ``torch.export`` as a module."""
 
 from __future__ import annotations
 
@@ -14,34 +14,106 @@ from relax_mlir.dialects.structure import prim_value
 from relax_mlir.dialects.types import StructInfo, struct_info
 from relax_mlir.dialects.value import Value, Var
 from relax_mlir.error import RelaxError, UnsupportedError, expect
-from relax_mlir.frontend.import_progress import importing
+from relax_mlir.frontend.common import UnsupportedOps, importing
 from relax_mlir.frontend.torch.decompositions import decomposed
 from relax_mlir.frontend.torch.graph_importer import GraphImporter
-from relax_mlir.frontend.torch.guards import Guard, UnknownGuard, read_guards
-from relax_mlir.frontend.torch.module_tensors import Weights
 from relax_mlir.frontend.torch.program_signature import (
     ProgramSignature,
     Tree,
+    bounds_of,
     children,
+    eliminate,
+    exact_symbols,
     leaf_names,
+    named_sizes,
     read_signature,
     tensor_info,
     tree_info,
     unpacked,
 )
-from relax_mlir.frontend.torch.refused_ops import draws
-from relax_mlir.frontend.torch.requirement import require_torch
-from relax_mlir.frontend.torch.sizes import Sizes
-from relax_mlir.frontend.torch.symbol_names import bounds_of, eliminate, exact_symbols, named_sizes
+from relax_mlir.frontend.torch.registry import draws
+from relax_mlir.frontend.torch.sizes import Guard, Sizes, UnknownGuard, read_guards
 from relax_mlir.frontend.torch.torch_mlir_fallback import TorchMlirFallback
-from relax_mlir.frontend.torch.torch_types import Argument, ExportedProgram, FakeTensor, TreeSpec
-from relax_mlir.frontend.unsupported import UnsupportedOps
+from relax_mlir.frontend.torch.torch_types import (
+    Argument,
+    ExportedProgram,
+    FakeTensor,
+    TreeSpec,
+    array,
+    exact_sizes,
+    require_dense,
+    require_torch,
+)
 from relax_mlir.ir_module import IRModule
 from relax_mlir.lowering.shapes.body import leaves
 from relax_mlir.mlir import ir
 from relax_mlir.symbolic import Expr
 
-__all__ = ["from_exported_program"]
+# `export_program`: ``torch.export.export`` that records branches on sizes 0 and 1 instead of assuming them away.
+
+
+def export_program(
+    module: Argument,
+    args: Sequence[Argument] = (),
+    kwargs: Mapping[str, Argument] | None = None,
+    *,
+    dynamic_shapes: Argument = None,
+    strict: bool = False,
+) -> ExportedProgram:
+    """``torch.export.export`` under ``backed_size_oblivious``: a branch of the model on ``size == 1`` is recorded.
+
+    By default torch assumes sizes of two or more when it traces, and does not record the decisions that follow: a
+    program with ``if x.shape[0] == 1`` silently takes the other branch for all sizes. Here such a condition is an error
+    of torch's if the size has a `Dim` that may be 1, and a check of each call if it is ``Dim.DYNAMIC``. Conditions on
+    size 0 are not recorded: torch assumes that sizes are positive.
+
+    Raises:
+        ArgumentError: torch is not installed. Errors of ``torch.export.export`` are passed on.
+    """
+    torch = require_torch()
+    with exact_sizes():
+        found: ExportedProgram = torch.export.export(
+            module,
+            tuple(args),
+            dict(kwargs) if kwargs else None,
+            dynamic_shapes=dynamic_shapes,
+            strict=strict,
+        )
+    return found
+
+
+# Parameters, buffers and constants of an exported program as module constants.
+
+
+class Weights:
+    """The tensors of a program by name. Tensors that share memory (tied weights) become one constant."""
+
+    def __init__(self, program: ExportedProgram, copy: bool) -> None:
+        self._tensors: dict[str, Any] = {**program.state_dict, **program.constants}
+        self._copy = copy
+        self._made: dict[tuple[Any, ...], Value] = {}
+
+    def tensor(self, name: str) -> Argument:
+        """Return the tensor `name`. Raises `UnsupportedError` for other objects."""
+        found = self._tensors.get(name)
+        if not hasattr(found, "data_ptr"):
+            raise UnsupportedError(f"the program uses '{name}', a {type(found).__name__}, which is no tensor")
+        return found
+
+    def constant(self, builder: BlockBuilder, name: str) -> Value:
+        """Return the tensor `name` as a constant."""
+        tensor = self.tensor(name)
+        require_dense(tensor, name)
+        key = (tensor.data_ptr(), tuple(tensor.shape), tensor.stride(), tensor.dtype)
+        if tensor.numel() == 0 or key not in self._made:
+            self._made[key] = builder.const(array(tensor, name, self._copy), name=name)
+        return self._made[key]
+
+
+# `from_exported_program`: import the result of ``torch.export`` as a module.
+
+
+__all__ = ["export_program", "from_exported_program"]
 
 ConvertFunction = Callable[..., Any]
 """A user's rule: it takes the `OpCall` and the op's arguments, and returns a value or a list of values."""
@@ -87,7 +159,7 @@ def from_exported_program(
             built-in ones.
         symbol_names: names for torch's symbols (``{"s77": "batch"}``), for programs that were saved and loaded and
             have lost the names of their `Dim`s.
-        fallback: lower ops without a rule by torch-mlir if they are listed (`lowered_ops`), each with a
+        fallback: lower ops without a rule by torch-mlir if they are listed (`LOWERED`), each with a
             `TorchMlirWarning`; if False, such ops are rejected.
         donate: ``main`` changes arguments and buffers in the memory that it is given, and omits them from the new
             values. Those whose shape changes remain new values. This is supported only in native code.

@@ -2,31 +2,290 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import tvm_ffi
 
 from relax_mlir import op as R
 from relax_mlir import symbolic
 from relax_mlir.builder import BlockBuilder
+from relax_mlir.dialects.fresh_symbols import fresh_symbols
 from relax_mlir.dialects.location import located_at
-from relax_mlir.dialects.types import Tensor
+from relax_mlir.dialects.types import Tensor, Tuple
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import ArgumentError, CompileError, DTypeError, RelaxError, ShapeError, UnsupportedError
-from relax_mlir.frontend.torch import refused_ops
-from relax_mlir.frontend.torch.custom_ops import call_custom, is_custom
-from relax_mlir.frontend.torch.ignored import is_ignored
-from relax_mlir.frontend.torch.op_call import OpCall
-from relax_mlir.frontend.torch.registry import Rule, rules
-from relax_mlir.frontend.torch.scalars import Scalars
+from relax_mlir.frontend.common import UnsupportedOps
+from relax_mlir.frontend.torch import registry
+from relax_mlir.frontend.torch.program_signature import tensor_info
+from relax_mlir.frontend.torch.registry import CHANGES, OpCall, Rule, is_ignored, rules
 from relax_mlir.frontend.torch.sizes import NoDimension, Sizes
-from relax_mlir.frontend.torch.torch_arrays import dtype_name
 from relax_mlir.frontend.torch.torch_mlir_fallback import TorchMlirFallback
-from relax_mlir.frontend.torch.torch_types import Argument, FakeTensor, Graph, GraphModule, Node, Size
-from relax_mlir.frontend.unsupported import UnsupportedOps
-from relax_mlir.symbolic import Dim
+from relax_mlir.frontend.torch.torch_types import (
+    Argument,
+    FakeTensor,
+    Graph,
+    GraphModule,
+    Node,
+    Size,
+    SymPy,
+    dtype_name,
+)
+from relax_mlir.symbolic import Dim, Expr
+
+if TYPE_CHECKING:
+    from relax_mlir.frontend.torch.registry import OpCall
+
+
+# Users' ops (`torch.library`), imported as packed functions that run the op in PyTorch.
+
+
+PREFIX = "relax_mlir.torch"
+"""The prefix of packed function names, as in ``relax_mlir.torch.mylib.scale.0``."""
+
+_OWN = (
+    "aten",
+    "prims",
+    "prim",
+    "higher_order",
+    "_c10d_functional",
+    "c10d",
+    "quantized",
+    "quantized_decomposed",
+)
+"""Namespaces of torch itself, whose ops have rules or are unsupported."""
+_numbers = itertools.count()
+
+
+def is_custom(target: Argument) -> bool:
+    """True if an op comes from users or from a library other than torch."""
+    schema = getattr(target, "_schema", None)
+    return schema is not None and schema.name.partition("::")[0] not in _OWN
+
+
+def call_custom(call: OpCall) -> Value:
+    """Call the op in torch, on the memory of the tensors.
+
+    The packed function exists only in this process, so the module can run here but cannot be exported.
+
+    Raises:
+        UnsupportedError: the op changes its arguments, or returns something other than tensors.
+    """
+    target = call.node.target
+    schema = target._schema
+    if schema.is_mutable:
+        raise UnsupportedError(CHANGES)
+    fakes = call.results
+    if not fakes or not all(hasattr(fake, "shape") for fake in fakes):
+        raise UnsupportedError("an op of users that returns something else than tensors")
+    template = call.importer.argument([*call.node.args, *call.node.kwargs.values()])
+    given: list[Value] = []
+    pattern = _pattern(template, given)
+    name = f"{PREFIX}.{schema.name.replace('::', '.')}.{next(_numbers)}"
+    tvm_ffi.register_global_func(
+        name, _function(target, pattern, len(call.node.args), tuple(call.node.kwargs)), override=True
+    )
+    infos = [_known_info(tensor_info(fake, call.importer.sizes), call) for fake in fakes]
+    return R.call_pure_packed(name, *given, out=infos[0] if len(infos) == 1 else Tuple(infos))
+
+
+def _known_info(info: Tensor, call: OpCall) -> Tensor:
+    """Return the struct info of a result without dimensions that only the op itself determines."""
+    dims = [
+        None if isinstance(d, Expr) and any(n.startswith("u") for n in _symbols(d)) else d
+        for d in info.shape or ()
+    ]
+    return Tensor(dims, info.dtype)
+
+
+def _symbols(dim: Expr) -> Sequence[str]:
+    from relax_mlir.symbolic import symbols
+
+    return list(symbols(dim))
+
+
+class _Given:
+    """A placeholder for an argument that the compiled program passes."""
+
+
+def _pattern(item: Argument, given: list[Value]) -> Argument:
+    """Replace tensors and symbolic integers in arguments by `_Given`, and append them to `given`."""
+    if isinstance(item, list | tuple):
+        return [_pattern(part, given) for part in item]
+    if isinstance(item, Expr):
+        item = R.prim_value(item)
+    if isinstance(item, Value):
+        given.append(item)
+        return _Given
+    return item
+
+
+def _function(target: Argument, pattern: Argument, count: int, names: Sequence[str]) -> Any:  # noqa: ANN401 - a function
+    """Return a packed function that inserts tensors into the pattern and calls the op."""
+
+    def run(*values: Argument) -> Argument:
+        import torch
+
+        waiting = iter(values)
+
+        def filled(item: Argument) -> Argument:
+            if isinstance(item, list):
+                return [filled(part) for part in item]
+            if item is not _Given:
+                return item
+            value = next(waiting)
+            return torch.from_dlpack(value) if hasattr(value, "__dlpack__") else value
+
+        items = [filled(item) for item in pattern]
+        with torch.no_grad():
+            found = target(*items[:count], **dict(zip(names, items[count:], strict=True)))
+        if isinstance(found, tuple | list):
+            return tuple(tvm_ffi.from_dlpack(tensor.contiguous()) for tensor in found)
+        return tvm_ffi.from_dlpack(found.contiguous())
+
+    return run
+
+
+# Numbers that depend on sizes but are no dimensions: they are computed with tensors of rank 0.
+
+
+_BINARY: dict[str, Callable[[Value, Value], Value]] = {
+    "IntTrueDiv": R.divide,
+    "FloatTrueDiv": R.divide,
+    "FloatPow": R.power,
+    "Pow": R.power,
+    "PowByNatural": R.power,
+    "FloorDiv": R.floor_divide,
+    "Mod": R.floor_mod,
+    "PythonMod": R.floor_mod,
+}
+_FOLDED: dict[str, Callable[[Value, Value], Value]] = {
+    "Add": R.add,
+    "Mul": R.multiply,
+    "Max": R.maximum,
+    "Min": R.minimum,
+}
+_UNARY: dict[str, Callable[[Value], Value]] = {
+    "ToFloat": lambda x: x,
+    "Identity": lambda x: x,
+    "CeilToInt": R.ceil,
+    "FloorToInt": R.floor,
+    "TruncToInt": R.trunc,
+    "TruncToFloat": R.trunc,
+    "RoundToInt": R.round,
+    "OpaqueUnaryFn_sqrt": R.sqrt,
+    "OpaqueUnaryFn_exp": R.exp,
+    "OpaqueUnaryFn_cos": R.cos,
+    "OpaqueUnaryFn_sin": R.sin,
+    "OpaqueUnaryFn_tanh": R.tanh,
+    "OpaqueUnaryFn_log2": lambda x: R.divide(R.log(x), R.log(R.const(2.0, "float64"))),
+    "Abs": R.abs,
+}
+_KNOWN = (*_UNARY, *_BINARY, *_FOLDED)
+_RELATIONS = {
+    "Equality": "equal",
+    "Eq": "equal",
+    "Unequality": "not_equal",
+    "Ne": "not_equal",
+    "StrictLessThan": "less",
+    "LessThan": "less_equal",
+    "StrictGreaterThan": "greater",
+    "GreaterThan": "greater_equal",
+}
+
+
+class Scalars:
+    """Symbolic numbers of one graph: dimensions if possible, else tensors of rank 0."""
+
+    def __init__(self, importer: GraphImporter) -> None:
+        self._importer = importer
+        self.known: dict[str, Value] = {}
+        """The tensors of rank 0 for torch's symbols of floats and bools that the program computes."""
+        self._computed: dict[str, Dim] = {}
+
+    def number(self, value: Size) -> Argument:
+        """Convert a number for rules: an int, float or bool, a dimension, or a tensor of rank 0."""
+        kind = type(value).__name__
+        if kind == "SymInt":
+            return self._importer.dim(value)
+        if kind == "SymFloat":
+            expression = value.node.expr
+            return float(expression) if expression.is_number else self.compute(expression)
+        return self.flag(value.node.expr) if kind == "SymBool" else value
+
+    def symbol(self, value: Size) -> Dim:
+        """Return a symbol for a size computed at run time, one per expression."""
+        expression = value.node.expr if hasattr(value, "node") else value
+        text = str(expression)
+        if text not in self._computed:
+            self._computed[text] = self.bind(R.astype(self.compute(expression), "int64"))
+        return self._computed[text]
+
+    def bind(self, number: Value, name: str | None = None) -> Expr:
+        """Bind a symbol to an integer tensor of rank 0; a negative value is an error at run time."""
+        chosen = name or fresh_symbols(1)[0]
+        flat = R.reshape(number if number.dtype == "int64" else R.astype(number, "int64"), (1,))
+        R.match_shape(R.tensor_to_shape(flat), (chosen,))
+        return symbolic.symbol(chosen)
+
+    def compute(self, expression: SymPy) -> Value:
+        """Emit an expression as a float64 tensor of rank 0. Raises `UnsupportedError`."""
+        name = type(expression).__name__
+        if expression.is_number:
+            return R.const(float(expression), "float64")
+        if expression.is_Symbol and str(expression) in self.known:
+            return R.astype(self.known[str(expression)], "float64")
+        if name not in _KNOWN or expression.is_integer:
+            try:
+                return R.astype(R.prim_to_tensor(self._importer.sizes.expression(expression)), "float64")
+            except NoDimension as error:
+                if name not in _KNOWN:
+                    raise UnsupportedError(f"the size or number '{expression}': {error}") from None
+        parts = [self.compute(part) for part in expression.args]
+        if name in _UNARY:
+            return _UNARY[name](parts[0])
+        if name in _BINARY:
+            return _BINARY[name](*parts)
+        total = parts[0]
+        for part in parts[1:]:
+            total = _FOLDED[name](total, part)
+        return total
+
+    def flag(self, expression: SymPy) -> Argument:
+        """Evaluate a condition on sizes to a bool, or emit it. Raises `UnsupportedError`."""
+        from relax_mlir.dialects.integers import compare
+
+        name = type(expression).__name__
+        if str(expression) in ("True", "False"):
+            return str(expression) == "True"
+        if name in ("And", "Or"):
+            combine = R.logical_and if name == "And" else R.logical_or
+            parts = [self._flag_tensor(part) for part in expression.args]
+            total = parts[0]
+            for part in parts[1:]:
+                total = combine(total, part)
+            return total
+        if name == "Not":
+            return R.logical_not(self._flag_tensor(expression.args[0]))
+        if expression.is_Symbol and str(expression) in self.known:
+            return self.known[str(expression)]
+        if name not in _RELATIONS:
+            raise UnsupportedError(f"the condition '{expression}' on sizes")
+        relation = _RELATIONS[name]
+        try:
+            left, right = (self._importer.sizes.expression(part) for part in expression.args)
+            return compare(relation, left, right)
+        except NoDimension:
+            return getattr(R, relation)(*(self.compute(part) for part in expression.args))
+
+    def _flag_tensor(self, expression: SymPy) -> Value:
+        found = self.flag(expression)
+        return found if isinstance(found, Value) else R.const(found, "bool")
+
 
 _PLAIN = (ArgumentError, CompileError, DTypeError, ShapeError)
 """Errors that are constructed from a message alone."""
@@ -141,7 +400,7 @@ class GraphImporter:
             return call_custom(call)
         try:
             if found is None:
-                raise UnsupportedError(refused_ops.reason(name, node.meta.get("val")))
+                raise UnsupportedError(registry.reason(name, node.meta.get("val")))
             args, keywords = self._bound(node)
             return found.function(call, *args, **{k: v for k, v in keywords.items() if k in found.keywords})
         except UnsupportedError as error:

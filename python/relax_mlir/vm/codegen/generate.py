@@ -6,24 +6,455 @@ except tuples that are used only field by field. Control flow becomes `If` and `
 
 from __future__ import annotations
 
-import importlib
+from collections.abc import Sequence
+
+import tvm_ffi
 
 from relax_mlir.analysis.well_formed import parameter_names
+from relax_mlir.diagnostics import where
+from relax_mlir.dialects import constants, dtypes
+from relax_mlir.dialects.effects import RELATIONS
+from relax_mlir.dialects.loops import counts_upwards, surely_ends
+from relax_mlir.dialects.structure import TUPLE
+from relax_mlir.dialects.types import Prim, dims_from_attr, struct_info
+from relax_mlir.dialects.vm import MatchCode
+from relax_mlir.error import UnsupportedError
+from relax_mlir.ir_queries import callee_of, defining_op, entry_block
+from relax_mlir.lowering.shapes.body import place
+from relax_mlir.lowering.shapes.control import INT64_MAX
 from relax_mlir.mlir import ir
 from relax_mlir.transform import relax_functions
-from relax_mlir.vm.codegen.function_code import FunctionCode
+from relax_mlir.vm.builtins import FAIL, FAIL_DIVISION, FAIL_LOOP
+from relax_mlir.vm.bytecode import Arg
+from relax_mlir.vm.codegen.function_code import FunctionCode, handles, integers
 from relax_mlir.vm.exec_builder import ExecBuilder
 
-FAMILIES = (
-    "assertions",
-    "branches",
-    "calls",
-    "constants_and_tuples",
-    "explicit_memory",
-    "host_ops",
-    "shapes",
+# Constants, integers and tuples: values that need no instruction, or are used only field by field.
+
+
+_SAME = ("relax.updated", "arith.index_cast", "arith.extui", "arith.index_castui")
+"""Ops whose result is their operand."""
+
+
+@handles("relax.constant")
+def constant(code: FunctionCode, op: ir.Operation) -> None:
+    array = constants.to_numpy(op.attributes["value"])
+    view = array.view()
+    view.flags.writeable = False
+    code.values[op.results[0]] = code.b.c(view)
+
+
+@handles("relax.shape_expr")
+def shape_expr(code: FunctionCode, op: ir.Operation) -> None:
+    dims = dims_from_attr(op.attributes["values"])
+    code.values[op.results[0]] = code.b.c(tuple(dim for dim in dims if isinstance(dim, int)))
+
+
+@handles("relax.prim_value")
+def prim_value(code: FunctionCode, op: ir.Operation) -> None:
+    number = ir.IntegerAttr(op.attributes["value"]).value  # symbols are in the heap by now
+    code.values[op.results[0]] = code.b.convert_constant(number)
+
+
+@handles(TUPLE)
+def make_tuple(code: FunctionCode, op: ir.Operation) -> None:
+    """Emit nothing; a tuple is built where it is used as a whole."""
+
+
+@handles("relax.tuple_get_item")
+def tuple_get_item(code: FunctionCode, op: ir.Operation) -> None:
+    index = ir.IntegerAttr(op.attributes["index"]).value
+    made = defining_op(op.operands[0])
+    if made is not None and made.name == TUPLE:
+        code.values[op.results[0]] = code.arg(made.operands[index])
+        return
+    code.call("tuple_getitem", code.arg(op.operands[0]), code.b.imm(index), dst=code.define(op.results[0]))
+
+
+@handles(*_SAME)
+def same(code: FunctionCode, op: ir.Operation) -> None:
+    """Alias the result of an op to its operand. Raises `UnsupportedError` for casts that change an integer's width."""
+    given, made = op.operands[0].type, op.results[0].type
+    kept = (64,) if op.name == "arith.index_cast" else (1, 64)
+    if (isinstance(given, ir.IntegerType) and given.width not in kept) or (
+        isinstance(made, ir.IntegerType) and made.width != 64 and op.name.startswith("arith.")
+    ):
+        raise UnsupportedError(
+            f"{where(op)}: {op.name} from {given} to {made} has no bytecode, as integers of Relax have 64 bits"
+        )
+    code.values[op.results[0]] = code.arg(op.operands[0])
+
+
+# Explicit memory: storages, tensors in them, copies and views.
+
+
+@handles("relax.vm_alloc_storage")
+def alloc_storage(code: FunctionCode, op: ir.Operation) -> None:
+    b = code.b
+    device = b.imm(ir.IntegerAttr(op.attributes["device"]).value)
+    scope = b.c(ir.StringAttr(op.attributes["storage_scope"]).value)
+    size = code.arg(op.operands[0])
+    args = [b.vm_state(), size, device, code.dtype(op.attributes["dtype"]), scope]
+    code.call("alloc_storage", *args, dst=code.define(op.results[0]))
+
+
+@handles("relax.vm_alloc_tensor")
+def alloc_tensor(code: FunctionCode, op: ir.Operation) -> None:
+    offset = code.b.convert_constant(ir.IntegerAttr(op.attributes["offset"]).value)
+    storage, shape = code.arg(op.operands[0]), code.arg(op.operands[1])
+    args = [storage, offset, shape, code.dtype(op.attributes["dtype"])]
+    code.call("alloc_tensor", *args, dst=code.define(op.results[0]))
+
+
+@handles("relax.vm_kill_object")
+def kill(code: FunctionCode, op: ir.Operation) -> None:
+    killed = code.arg(op.operands[0])
+    if killed.kind == 0:
+        code.call("null_value", dst=killed)
+
+
+@handles("relax.vm_copy")
+def copy(code: FunctionCode, op: ir.Operation) -> None:
+    code.call("copy_into", *map(code.arg, op.operands))
+
+
+@handles("relax.vm_reshape")
+def reshape(code: FunctionCode, op: ir.Operation) -> None:
+    code.call("reshape", *map(code.arg, op.operands), dst=code.define(op.results[0]))
+
+
+# Shapes and the shape heap.
+
+
+@handles("relax.shape_of")
+def shape_of(code: FunctionCode, op: ir.Operation) -> None:
+    """Pass the tensor itself to users that only read dimensions; otherwise call `shape_of`."""
+    users = {use.owner.operation.name for use in op.results[0].uses}
+    if users <= {"relax.vm_match_shape", "relax.vm_store_shape"}:
+        code.values[op.results[0]] = code.arg(op.operands[0])
+        return
+    code.call("shape_of", code.arg(op.operands[0]), dst=code.define(op.results[0]))
+
+
+@handles("relax.tensor_to_shape")
+def tensor_to_shape(code: FunctionCode, op: ir.Operation) -> None:
+    code.call("tensor_to_shape", code.arg(op.operands[0]), dst=code.define(op.results[0]))
+
+
+@handles("relax.shape_to_tensor")
+def shape_to_tensor(code: FunctionCode, op: ir.Operation) -> None:
+    code.call("shape_to_tensor", code.arg(op.operands[0]), dst=code.define(op.results[0]))
+
+
+@handles("relax.shape_equal")
+def shape_equal(code: FunctionCode, op: ir.Operation) -> None:
+    """Return the result of a comparison as a bool tensor of rank 0."""
+    flag = code.call_into(code.new(), "shape_equal", *map(code.arg, op.operands))
+    dtype, rank_0 = code.b.c(tvm_ffi.dtype("bool")), code.b.c(())
+    code.call("from_elements", dtype, rank_0, flag, dst=code.define(op.results[0]))
+
+
+@handles("relax.match_shape")
+def match_shape(code: FunctionCode, op: ir.Operation) -> None:
+    """Check dtype, rank and constant dimensions, which remain at this level; the result is the operand."""
+    value = code.arg(op.operands[0])
+    info = struct_info(op.results[0].type)
+    context = f"{code.name}: match_shape at {where(op)}"
+    if isinstance(info, Prim):
+        (dim,) = dims_from_attr(op.attributes["pattern"])
+        if isinstance(dim, int):
+            what, number = code.b.imm(MatchCode.ASSERT_IMMEDIATE), code.b.convert_constant(dim)
+            code.call("match_prim_value", value, code.b.c(None), what, number, code.b.c(context))
+    else:
+        code.check(value, info, context)
+    code.values[op.results[0]] = value
+
+
+@handles("relax.vm_alloc_shape_heap")
+def alloc_shape_heap(code: FunctionCode, op: ir.Operation) -> None:
+    size = code.b.imm(ir.IntegerAttr(op.attributes["size"]).value)
+    code.call("alloc_shape_heap", code.b.vm_state(), size, dst=code.define(op.results[0]))
+
+
+@handles("relax.vm_store_shape")
+def store_shape(code: FunctionCode, op: ir.Operation) -> None:
+    shape, heap = map(code.arg, op.operands)
+    code.call("store_shape", shape, heap, *_numbers(code, op, "indices"))
+
+
+@handles("relax.vm_load_shape")
+def load_shape(code: FunctionCode, op: ir.Operation) -> None:
+    code.shape(op, "load_shape", integers(op, "indices"))
+
+
+def _numbers(code: FunctionCode, op: ir.Operation, name: str) -> list[Arg]:
+    return [code.b.convert_constant(number) for number in integers(op, name)]
+
+
+@handles("relax.vm_make_shape")
+def make_shape(code: FunctionCode, op: ir.Operation) -> None:
+    codes, values = integers(op, "codes"), integers(op, "values")
+    code.shape(op, "make_shape", [len(codes), *(n for pair in zip(codes, values, strict=True) for n in pair)])
+
+
+@handles("relax.vm_match_shape")
+def vm_match_shape(code: FunctionCode, op: ir.Operation) -> None:
+    shape, heap = map(code.arg, op.operands)
+    pairs = list(zip(integers(op, "codes"), integers(op, "values"), strict=True))
+    code.match(shape, heap, pairs, code.b.c(ir.StringAttr(op.attributes["where"]).value))
+
+
+@handles("relax.vm_load_prim")
+def load_prim(code: FunctionCode, op: ir.Operation) -> None:
+    slot = code.b.imm(ir.IntegerAttr(op.attributes["index"]).value)
+    heap = code.arg(op.operands[0])
+    code.call("make_prim_value", heap, code.b.imm(1), slot, dst=code.define(op.results[0]))
+
+
+# Calls of shape functions, Relax functions and packed functions.
+
+
+@handles("relax.call_prim")
+def call_prim(code: FunctionCode, op: ir.Operation) -> None:
+    """Call a shape function, which reads and writes the heap."""
+    (heap,) = code.fields(op.operands[0])
+    code.b.emit_call(callee_of(op), args=[heap, heap])
+
+
+@handles("relax.call")
+def call(code: FunctionCode, op: ir.Operation) -> None:
+    code.b.emit_call(callee_of(op), args=code.fields(op.operands[0]), dst=code.define(op.results[0]))
+
+
+@handles("relax.make_closure")
+def make_closure(code: FunctionCode, op: ir.Operation) -> None:
+    args = [code.b.f(callee_of(op)), *code.fields(op.operands[0])]
+    code.call("make_closure", *args, dst=code.define(op.results[0]))
+
+
+@handles("relax.call_packed", "relax.call_pure_packed")
+def call_packed(code: FunctionCode, op: ir.Operation) -> None:
+    operands = iter(code.fields(op.operands[0]))
+    args = [
+        next(operands) if isinstance(item, ir.UnitAttr) else _literal(code, item)
+        for item in ir.ArrayAttr(op.attributes["arg_spec"])
+    ]
+    name = ir.StringAttr(op.attributes["func"]).value
+    result = op.results[0]
+    if result.type == ir.TupleType.get_tuple([]):
+        code.b.emit_call(name, args=args)
+        return
+    dst = code.define(result)
+    code.b.emit_call(name, args=args, dst=dst)
+    code.check(dst, struct_info(result.type), f"{code.name}: result of '{name}' at {where(op)}")
+
+
+def _literal(code: FunctionCode, attribute: ir.Attribute) -> Arg:
+    assert isinstance(attribute, ir.StringAttr | ir.IntegerAttr | ir.FloatAttr | ir.BoolAttr)
+    return code.b.convert_constant(attribute.value)
+
+
+# Assertions: a comparison, and a call that raises if it is false.
+
+
+_PREDICATES = {"==": "eq", "!=": "ne", "<": "slt", "<=": "sle", ">": "sgt", ">=": "sge"}
+
+
+@handles("relax.assert_op")
+def assert_op(code: FunctionCode, op: ir.Operation) -> None:
+    shown = code.fields(op.operands[0])
+    if isinstance(op.attributes["relation"], ir.UnitAttr):
+        condition = code.call_into(code.new(), "read_if_cond", shown.pop(0))
+    else:
+        left, right = (
+            code.b.convert_constant(dim)
+            for dim in dims_from_attr(op.attributes["values"])
+            if isinstance(dim, int)
+        )
+        condition = _compare(code, op, left, right)
+    require(code, condition, FAIL, _message(op), shown)
+
+
+@handles("relax.vm_assert_relation")
+def assert_relation(code: FunctionCode, op: ir.Operation) -> None:
+    heap = code.arg(op.operands[0])
+    left, right = (
+        code.call_into(
+            code.new(), "make_prim_value", heap, code.b.imm(source), code.b.convert_constant(value)
+        )
+        for source, value in zip(integers(op, "codes"), integers(op, "values"), strict=True)
+    )
+    require(code, _compare(code, op, left, right), FAIL, _message(op), code.fields(op.operands[1]))
+
+
+def _compare(code: FunctionCode, op: ir.Operation, left: Arg, right: Arg) -> Arg:
+    relation = ir.StringAttr(op.attributes["relation"]).value
+    assert relation in RELATIONS
+    return code.call_into(code.new(), f"arith.cmpi_{_PREDICATES[relation]}", left, right)
+
+
+def _message(op: ir.Operation) -> str:
+    return str(ir.StringAttr(op.attributes["message"]).value)
+
+
+def require(code: FunctionCode, condition: Arg, fail: str, text: str, shown: Sequence[Arg]) -> None:
+    """Emit a call of the raising function `fail`, with a text and values, that runs unless a condition holds."""
+    failed, end = code.b.label(), code.b.label()
+    code.b.emit_if(condition, failed)
+    code.b.emit_goto(end)
+    code.b.place(failed)
+    code.b.emit_call(fail, args=[code.b.c(text), *shown])
+    code.b.place(end)
+
+
+# Control flow: conditionals and loops become `If` and `Goto`.
+
+
+@handles("scf.if")
+def if_op(code: FunctionCode, op: ir.Operation) -> None:
+    results = [code.define(result) for result in op.results]
+    false, end = code.b.label(), code.b.label()
+    code.b.emit_if(code.register(op.operands[0]), false)
+    _branch(code, op.regions[0], results)
+    code.b.emit_goto(end)
+    code.b.place(false)
+    _branch(code, op.regions[1], results)
+    code.b.place(end)
+
+
+def _branch(code: FunctionCode, region: ir.Region, results: Sequence[Arg]) -> None:
+    if len(region.blocks):
+        block = region.blocks[0]
+        code.block(block)
+        code.assign(block.operations[-1].operation.operands, results)
+
+
+@handles("scf.for")
+def for_op(code: FunctionCode, op: ir.Operation) -> None:
+    low, high, step, *initial = op.operands
+    _require_end(code, op)
+    block = entry_block(op)
+    variable, *carried = (code.define(argument) for argument in block.arguments)
+    code.move(code.arg(low), variable)
+    code.assign(initial, carried)
+    head, end = code.b.label(), code.b.label()
+    code.b.place(head)
+    condition = code.call_into(code.new(), "arith.cmpi_slt", variable, code.arg(high))
+    code.b.emit_if(condition, end)
+    code.block(block)
+    code.assign(block.operations[-1].operation.operands, carried)
+    code.call("arith.addi", variable, code.arg(step), dst=variable)
+    code.b.emit_goto(head)
+    code.b.place(end)
+    for result, register in zip(op.results, carried, strict=True):
+        code.registers[result] = register
+
+
+def _require_end(code: FunctionCode, op: ir.Operation) -> None:
+    """Raise the same error as native code for a loop whose step is not positive or whose variable would overflow."""
+    if surely_ends(op):
+        return
+    upper, step = (code.arg(operand) for operand in list(op.operands)[1:3])
+    where, shown = f"{code.name}: {place(op)}", [step, upper]
+    if not counts_upwards(op):
+        positive = code.call_into(code.new(), "arith.cmpi_sgt", step, code.b.convert_constant(0))
+        require(code, positive, FAIL_LOOP, where, shown)
+    room = code.call_into(code.new(), "arith.subi", code.b.convert_constant(INT64_MAX), step)
+    last = code.call_into(code.new(), "arith.addi", room, code.b.convert_constant(1))
+    require(code, code.call_into(code.new(), "arith.cmpi_sle", upper, last), FAIL_LOOP, where, shown)
+
+
+@handles("scf.while")
+def while_op(code: FunctionCode, op: ir.Operation) -> None:
+    before, after = (region.blocks[0] for region in op.regions)
+    carried = [code.define(argument) for argument in before.arguments]
+    inside = [code.define(argument) for argument in after.arguments]
+    code.assign(op.operands, carried)
+    head, end = code.b.label(), code.b.label()
+    code.b.place(head)
+    code.block(before)
+    condition, *values = before.operations[-1].operation.operands
+    code.assign(values, inside)
+    code.b.emit_if(code.register(condition), end)
+    code.block(after)
+    code.assign(after.operations[-1].operation.operands, carried)
+    code.b.emit_goto(head)
+    code.b.place(end)
+    for result, register in zip(op.results, inside, strict=True):
+        code.registers[result] = register
+
+
+# Ops of other dialects on scalars, between tensors and control flow.
+
+
+_CMPI = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
+"""The predicates of `arith.cmpi`, indexed by their integer value."""
+_BINARY = tuple(
+    f"arith.{name}"
+    for name in (
+        *("addi", "subi", "muli", "minsi", "maxsi", "minui", "maxui", "andi", "ori", "xori"),
+        *("divsi", "floordivsi", "ceildivsi", "remsi", "shli", "shrsi", "shrui"),
+    )
 )
-"""The modules of this package that emit the instructions of ops."""
+
+
+@handles("tensor.extract")
+def extract(code: FunctionCode, op: ir.Operation) -> None:
+    code.call("extract", *map(code.arg, op.operands), dst=code.define(op.results[0]))
+
+
+@handles("arith.constant")
+def arith_constant(code: FunctionCode, op: ir.Operation) -> None:
+    value = op.attributes["value"]
+    if isinstance(value, ir.DenseElementsAttr):
+        code.values[op.results[0]] = code.b.c(constants.to_numpy(value))
+    else:
+        number = ir.IntegerAttr(value).value
+        is_bool = value.type == ir.IntegerType.get_signless(1)
+        code.values[op.results[0]] = (
+            code.b.imm(int(bool(number))) if is_bool else code.b.convert_constant(number)
+        )
+
+
+@handles("tensor.from_elements")
+def from_elements(code: FunctionCode, op: ir.Operation) -> None:
+    tensor = ir.RankedTensorType(op.results[0].type)
+    dtype = code.b.c(tvm_ffi.dtype(dtypes.from_element_type(tensor.element_type).name))
+    shape = code.b.c(tuple(tensor.shape))
+    code.call("from_elements", dtype, shape, *map(code.arg, op.operands), dst=code.define(op.results[0]))
+
+
+@handles("arith.select")
+def select(code: FunctionCode, op: ir.Operation) -> None:
+    code.call("arith.select", *map(code.arg, op.operands), dst=code.define(op.results[0]))
+
+
+@handles("arith.cmpi")
+def cmpi(code: FunctionCode, op: ir.Operation) -> None:
+    predicate = _CMPI[ir.IntegerAttr(op.attributes["predicate"]).value]
+    code.call(f"arith.cmpi_{predicate}", *map(code.arg, op.operands), dst=code.define(op.results[0]))
+
+
+@handles(*_BINARY)
+def binary(code: FunctionCode, op: ir.Operation) -> None:
+    if op.name == "arith.floordivsi" and not _is_positive(op.operands[1]):
+        _require_divisor(code, op)
+    code.call(op.name, *map(code.arg, op.operands), dst=code.define(op.results[0]))
+
+
+def _is_positive(value: ir.Value) -> bool:
+    """True if a value is a positive constant."""
+    made = defining_op(value)
+    known = made is not None and made.name in ("arith.constant", "relax.prim_value")
+    number = made.attributes["value"] if known and made is not None else None
+    return isinstance(number, ir.IntegerAttr) and number.value > 0
+
+
+def _require_divisor(code: FunctionCode, op: ir.Operation) -> None:
+    """Raise the same error as native code unless the divisor is positive."""
+    divisor = code.arg(op.operands[1])
+    condition = code.call_into(code.new(), "arith.cmpi_sgt", divisor, code.b.convert_constant(0))
+    require(code, condition, FAIL_DIVISION, f"{code.name}: {place(op)}", [divisor])
 
 
 def generate(module: ir.Module, builder: ExecBuilder) -> None:
@@ -31,8 +462,6 @@ def generate(module: ir.Module, builder: ExecBuilder) -> None:
 
     Raises UnsupportedError for an op that the machine cannot run; it names the op and its location.
     """
-    for family in FAMILIES:
-        importlib.import_module(f"relax_mlir.vm.codegen.{family}")
     functions = relax_functions(module)
     for function in functions:
         builder.declare_function(function.name.value, "vm")

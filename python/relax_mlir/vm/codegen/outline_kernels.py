@@ -1,9 +1,4 @@
-"""Outline each call of a prim func as a kernel, a separate function that is called as a packed function.
-
-A kernel is a Relax function that contains only the call and its constant arguments. The native compiler therefore sees
-the call as in native mode: constants are packed once, and sizes are symbolic expressions of each other. Calls that
-differ only in the names of symbols share a kernel.
-"""
+"""Outline calls of prim funcs as kernels, separate functions that are called as packed functions."""
 
 from __future__ import annotations
 
@@ -11,20 +6,201 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from relax_mlir import symbolic
+from relax_mlir.analysis.declared_sizes import declared_params
+from relax_mlir.diagnostics import where
 from relax_mlir.dialects.attributes import PRIM_FUNC, SYMBOL_BOUNDS
-from relax_mlir.dialects.calls import CallDpsPackedOp
-from relax_mlir.dialects.structure import pack, shape_expr
+from relax_mlir.dialects.calls import CallDpsPackedOp, CallPackedOp
+from relax_mlir.dialects.dtypes import from_element_type
+from relax_mlir.dialects.inplace import CallTirInplaceOp
+from relax_mlir.dialects.prim_params import PrimParam, prim_params
+from relax_mlir.dialects.structure import pack, prim_value, shape_expr, shape_of, unpack
+from relax_mlir.dialects.traits import KeptInExplicitMemory, OnMemory, ops_with
 from relax_mlir.dialects.type_queries import all_dims
-from relax_mlir.dialects.types import Shape, StructInfo, dims_attr, dims_from_attr, struct_info, substitute
-from relax_mlir.ir_queries import callee_of, defining_op, enclosing_function, fresh_name, ops_of
+from relax_mlir.dialects.types import (
+    Shape,
+    StructInfo,
+    Tensor,
+    Tuple,
+    dims_attr,
+    dims_from_attr,
+    struct_info,
+    substitute,
+)
+from relax_mlir.dialects.value import Value
+from relax_mlir.error import UnsupportedError
+from relax_mlir.ir_queries import (
+    callee_of,
+    defining_op,
+    enclosing_function,
+    entry_block,
+    fresh_name,
+    ops_of,
+    symbol_names,
+)
+from relax_mlir.lowering.legalize.prim_call_sites import stores
 from relax_mlir.mlir import func, ir
 from relax_mlir.rewrite.function_editing import arguments_of, erase_if_unused, functions_by_name, update_type
 from relax_mlir.symbolic import Dim
 from relax_mlir.transform import relax_functions
-from relax_mlir.vm.codegen.exposed_prim_funcs import Entry, name_entry
-from relax_mlir.vm.codegen.inplace_calls import is_inplace
-from relax_mlir.vm.codegen.packed_names import packed_attributes, packed_names
-from relax_mlir.vm.codegen.prim_copies import add_prim_copies, with_callees
+from relax_mlir.vm.codegen.exposed_prim_funcs import (
+    Entry,
+    add_prim_copies,
+    name_entry,
+    packed_attributes,
+    packed_names,
+    with_callees,
+)
+
+# Calls of prim funcs that write their arguments in place: their kernel is the prim func's entry point.
+#
+# `call-tir-rewrite` has decided which arguments may be written, and copied the others. Only prim funcs on memrefs write
+# in place. The kernel of a prim func on tensors is a function that copies, as for any other call.
+
+
+INPLACE_CALLS = ("relax.call_prim", "relax.vm_call_tir_dyn")
+ALLOCATED = ("relax.memory_alloc_tensor", "relax.vm_alloc_tensor", "relax.vm_alloc_shape_heap")
+
+
+def is_inplace(op: ir.Operation, callee: func.FuncOp) -> bool:
+    """True if the kernel of a call at level R1 can write its arguments in place: all of them are tensors."""
+    given = struct_info(op.operands[0].type)
+    return (
+        op.name == CallTirInplaceOp.OPERATION_NAME
+        and isinstance(given, Tuple)
+        and all(isinstance(info, Tensor) and info.dtype is not None for info in given.fields)
+        and _is_on_memrefs(callee)
+    )
+
+
+def writes_inputs(op: ir.Operation, functions: Mapping[str, func.FuncOp]) -> bool:
+    """True if the prim func of a call on explicit memory stores into inputs of the call."""
+    return any(number < _inputs(op) for number in _stores(callee_of(op), functions))
+
+
+def outline_inplace_calls(module: ir.Module, kernels: ir.Module, entries: Sequence[Entry]) -> None:
+    """Replace the in-place calls, as `call-tir-rewrite` has lowered them, by calls of kernels added to `kernels`."""
+    with module.context, ir.Location.unknown():
+        outline = InplaceKernels(module, kernels, entries)
+        for function in relax_functions(module):
+            for op in ops_of(function.operation, *INPLACE_CALLS):
+                outline.replace(op)
+        outline.add()
+
+
+@dataclass
+class InplaceKernels:
+    """The kernels of in-place calls, one per prim func."""
+
+    module: ir.Module
+    kernels: ir.Module
+    entries: Sequence[Entry]
+    names: dict[str, str] = field(default_factory=dict)
+    """The kernel name of each prim func."""
+
+    def __post_init__(self) -> None:
+        self.functions = functions_by_name(self.module)
+        self.taken = packed_names(self.module, self.entries) | symbol_names(self.kernels.body)
+
+    def replace(self, op: ir.Operation, by_users: bool = False) -> None:
+        """Replace a call by a call of its kernel.
+
+        `by_users`: the written arguments have not been checked. Raises `UnsupportedError` if one of them is not a
+        tensor allocated in the function, or if integers that the prim func takes are not known as symbolic expressions.
+        """
+        prim = callee_of(op)
+        if prim not in self.names:
+            self.names[prim] = fresh_name(prim, self.taken)
+            self.taken.add(self.names[prim])
+        with ir.InsertionPoint(op), op.location:
+            values = list(self._arguments(op, by_users))
+            ir.Operation.create(
+                CallPackedOp.OPERATION_NAME,
+                results=[ir.TupleType.get_tuple([])],
+                operands=[pack(values, op.location)],
+                attributes=packed_attributes(self.names[prim], len(values)),
+                loc=op.location,
+            )
+        given = op.operands[0]
+        op.erase()
+        erase_if_unused(given)
+
+    def add(self) -> None:
+        """Add the prim funcs to the kernels, each marked to get an entry point."""
+        names = symbol_names(self.kernels.body) | self.taken
+        for prim, name in self.names.items():
+            copies = add_prim_copies(self.functions, [prim], self.kernels, names)
+            name_entry(copies[prim], Entry(name, prim, tuple(_params(self.functions[prim]))))
+
+    def _arguments(self, op: ir.Operation, by_users: bool) -> Iterator[ir.Value]:
+        fields = ir.TupleType(op.operands[0].type)
+        values = unpack(op.operands[0], [fields.get_type(i) for i in range(fields.num_types)])
+        if by_users:
+            for number in sorted(_stores(callee_of(op), self.functions)):
+                producer = defining_op(values[number]) if number < len(values) else None
+                if producer is None or producer.name not in ALLOCATED:
+                    raise UnsupportedError(
+                        f"{where(op)}: '{callee_of(op)}' writes '{self._param(op, number)}', which is no tensor of "
+                        "alloc_tensor; copy it into one with memory.copy and give that"
+                    )
+        yield from values
+        if len(op.operands) > 1:
+            for dim in _entries(op):
+                yield prim_value(dim).ssa
+
+    def _param(self, op: ir.Operation, number: int) -> str:
+        return list(_params(self.functions[callee_of(op)]))[number].name
+
+
+def _stores(name: str, functions: Mapping[str, func.FuncOp]) -> list[int]:
+    if PRIM_FUNC not in functions[name].attributes or not _is_on_memrefs(functions[name]):
+        return []
+    return sorted(stores(name, dict(functions), {}))
+
+
+def _is_on_memrefs(prim: func.FuncOp) -> bool:
+    return not prim.type.results and not any(isinstance(t, ir.RankedTensorType) for t in prim.type.inputs)
+
+
+def _inputs(op: ir.Operation) -> int:
+    """Return the number of input arguments of a call on explicit memory."""
+    return ir.TupleType(op.operands[0].type).num_types - ir.IntegerAttr(op.attributes["outputs"]).value
+
+
+def _entries(op: ir.Operation) -> list[Dim]:
+    info = struct_info(op.operands[1].type)
+    known = [] if not isinstance(info, Shape) else [v for v in info.values or () if v is not None]
+    if not isinstance(info, Shape) or info.values is None or len(known) != len(info.values):
+        raise UnsupportedError(
+            f"{where(op)}: '{callee_of(op)}' writes its arguments, and takes integers that are no formulas any more; "
+            "build the module from the form before vm-shape-lower"
+        )
+    return known
+
+
+def _params(prim: func.FuncOp) -> Iterator[PrimParam]:
+    """Yield a prim func's declared parameters; without a declaration, dynamic dimensions get new symbols."""
+    declared = prim_params(prim)
+    if declared is not None:
+        yield from declared
+        return
+    for number, type_ in enumerate(prim.type.inputs):
+        name = f"argument_{number}"
+        if not isinstance(type_, ir.MemRefType):
+            yield PrimParam(name, None, None)
+            continue
+        dims = [
+            symbolic.symbol(f"{name}_{axis}") if type_.is_dynamic_dim(axis) else type_.get_dim_size(axis)
+            for axis in range(type_.rank)
+        ]
+        yield PrimParam(name, tuple(dims), from_element_type(type_.element_type))
+
+
+# Outline each call of a prim func as a kernel, a separate function that is called as a packed function.
+#
+# A kernel is a Relax function that contains only the call and its constant arguments. The native compiler therefore
+# sees the call as in native mode: constants are packed once, and sizes are symbolic expressions of each other. Calls
+# that differ only in the names of symbols share a kernel.
+
 
 CALLS = ("relax.call_tir", "relax.call_tir_inplace")
 SIZES = "sizes"
@@ -265,3 +441,141 @@ def _told(info: StructInfo) -> Iterator[str]:
         name = None if dim is None else symbolic.linear_definition(dim)
         if name is not None:
             yield name
+
+
+# Outline calls of prim funcs on explicit memory as kernels, which write the given output tensors.
+#
+# A kernel is derived from the tensor types as long as these have symbols. After symbols have moved to the shape heap,
+# it is derived from the prim func's declaration. Shape functions are left to `move_shape_functions`.
+
+
+DYNAMIC = "relax.vm_call_tir_dyn"
+
+
+def form_of(module: ir.Module) -> str | None:
+    """Return the level of a module in explicit memory: "explicit-memory", or "vm" with a shape heap; else None."""
+    names = {op.name for function in relax_functions(module) for op in ops_of(function.operation)}
+    if not names & ops_with(OnMemory):
+        return None
+    return "vm" if names & (ops_with(OnMemory) - ops_with(KeptInExplicitMemory)) else "explicit-memory"
+
+
+def outline_memory_calls(module: ir.Module, entries: Sequence[Entry] = ()) -> ir.Module:
+    """Outline the calls of prim funcs of a module in explicit memory; return the module of their kernels.
+
+    `entries`: the prim funcs that users may call, which become kernels as well.
+
+    Raises `UnsupportedError` for a call that writes a tensor which it also reads, and for one of unknown sizes.
+    """
+    functions = functions_by_name(module)
+    with module.context, ir.Location.unknown():
+        outline = Outline(module, ir.Module.create(), entries)
+        inplace = []
+        for function in relax_functions(module):
+            for op in ops_of(function.operation, "relax.call_prim", DYNAMIC):
+                if _is_shape_function(op, functions[callee_of(op)]):
+                    continue
+                if writes_inputs(op, functions):
+                    inplace.append(op)
+                else:
+                    _replace(outline, op, functions[callee_of(op)])
+        kernels = InplaceKernels(module, outline.kernels, entries)
+        for op in inplace:
+            kernels.replace(op, by_users=True)
+        kernels.add()
+        outline.add_prim_funcs()
+        return outline.kernels
+
+
+def _is_shape_function(op: ir.Operation, callee: func.FuncOp) -> bool:
+    """True if a call is that of a shape function: its only argument is a heap, which it reads and writes in order."""
+    inputs = callee.type.inputs
+    if op.name == DYNAMIC or PRIM_FUNC not in callee.attributes or len(inputs) != 1:
+        return False
+    heap = inputs[0]
+    if not isinstance(heap, ir.MemRefType) or heap.rank != 1 or str(heap.element_type) != "i64":
+        return False
+    return not any(len(view.operation.regions) for view in entry_block(callee).operations)
+
+
+def _replace(outline: Outline, op: ir.Operation, callee: func.FuncOp) -> None:
+    tuple_ = op.operands[0]
+    fields = ir.TupleType(tuple_.type)
+    with ir.InsertionPoint(op), op.location:
+        values = unpack(tuple_, [fields.get_type(i) for i in range(fields.num_types)])
+        split = len(values) - ir.IntegerAttr(op.attributes["outputs"]).value
+        inputs, outs = values[:split], values[split:]
+        if any(out in inputs for out in outs):
+            raise UnsupportedError(
+                f"{where(op)}: the call of '{callee_of(op)}' fills a tensor that it reads; give it a copy to read"
+            )
+        site = _site(op, callee, inputs, outs)
+        name = outline.kernel(site)
+        given = [*site.arguments(), *outs]
+        ir.Operation.create(
+            CallPackedOp.OPERATION_NAME,
+            results=[ir.TupleType.get_tuple([])],
+            operands=[pack(given, op.location)],
+            attributes=packed_attributes(name, len(given)),
+            loc=op.location,
+        )
+    op.erase()
+    erase_if_unused(tuple_)
+
+
+def _site(op: ir.Operation, callee: func.FuncOp, inputs: list[ir.Value], outs: list[ir.Value]) -> Site:
+    """Return the call as a destination-passing call."""
+    infos, results = ([struct_info(value.type) for value in values] for values in (inputs, outs))
+    sizes = op.operands[1] if op.name == DYNAMIC else None
+    tir_vars = () if sizes is None else _dim_entries(sizes)
+    if tir_vars is not None and all(map(_is_known, [*infos, *results])):
+        return Site.made(op, "relax.call_tir", _attributes(op, tir_vars), inputs, infos, _one(results))
+    params = declared_params(callee)
+    known = [*infos, *results]
+    declared = [_declared(param, info) for param, info in zip(params, known, strict=False)]
+    given, filled = declared[: len(inputs)], declared[len(inputs) :]
+    names = [param.name.replace(" ", "_") for param in params[len(known) :]]  # not a symbol: "argument 2"
+    integers = [symbolic.symbol(name) for name in names]
+    attributes = _attributes(op, integers)
+    shapes = [] if sizes is None else [(sizes, Shape(integers))]
+    site = Site.made(op, "relax.call_tir", attributes, inputs, given, _one(filled), shapes)
+    if site.extra:  # sizes that occur only in output tensors
+        shapes += [
+            (shape_of(Value(out)).ssa, Shape(info.shape))
+            for out, info in zip(outs, filled, strict=True)
+            if isinstance(info, Tensor)
+        ]
+        site = Site.made(op, "relax.call_tir", attributes, inputs, given, _one(filled), shapes)
+    if site.extra:
+        raise UnsupportedError(
+            f"{where(op)}: no tensor of the call of '{callee_of(op)}' tells its size {site.extra[0]}; let the "
+            "prim func take it, and give it by vm.call_tir_dyn"
+        )
+    return site
+
+
+def _declared(param: PrimParam, info: StructInfo) -> StructInfo:
+    """Return the struct info of an argument whose sizes are in the shape heap."""
+    if param.shape is None or not isinstance(info, Tensor):
+        return info
+    return Tensor(param.shape, param.dtype or info.dtype)
+
+
+def _dim_entries(sizes: ir.Value) -> tuple[Dim, ...] | None:
+    """Return the entries of a shape value, or None if they are not all known."""
+    info = struct_info(sizes.type)
+    assert isinstance(info, Shape)
+    known = tuple(value for value in info.values or () if value is not None)
+    return known if info.values is not None and len(known) == len(info.values) else None
+
+
+def _is_known(info: StructInfo) -> bool:
+    return not isinstance(info, Tensor) or (info.known_shape is not None and info.dtype is not None)
+
+
+def _one(infos: list[StructInfo]) -> StructInfo:
+    return infos[0] if len(infos) == 1 else Tuple(infos)
+
+
+def _attributes(op: ir.Operation, tir_vars: Sequence[Dim]) -> dict[str, ir.Attribute]:
+    return {"callee": op.attributes["callee"], "tir_vars": dims_attr(tir_vars)}

@@ -11,8 +11,7 @@ import torch
 from relax_mlir.error import UnsupportedError
 from relax_mlir.frontend.torch import from_exported_program
 from relax_mlir.frontend.torch.decompositions import decompositions
-from relax_mlir.frontend.torch.refused_ops import REFUSED
-from relax_mlir.frontend.torch.registry import rules
+from relax_mlir.frontend.torch.registry import REFUSED, rules
 from torch_programs import Calls, exported
 
 PAGE = Path(__file__).parents[4] / "docs" / "torch.md"

@@ -9,7 +9,7 @@ import pytest
 import sweep
 import torch
 from relax_mlir.frontend.torch import CompiledProgram, compile_program, decompositions
-from relax_mlir.frontend.torch.functional import is_functional
+from relax_mlir.frontend.torch.decompositions import is_functional
 from torch import nn
 from torch_programs import Calls, agree, exported
 

@@ -12,8 +12,7 @@ import sweep
 import torch
 from relax_mlir.error import ArgumentError, UnsupportedError
 from relax_mlir.frontend.torch import compile_module, compile_program
-from relax_mlir.frontend.torch.decompositions import eager_aliases
-from relax_mlir.frontend.torch.functional import UNMARKED
+from relax_mlir.frontend.torch.decompositions import UNMARKED, eager_aliases
 from torch import nn
 from torch.nn import functional as F
 from torch_programs import Calls, compiled, exported

@@ -19,7 +19,7 @@ from relax_mlir.frontend.torch import (
     graph_importer,
     torch_mlir_fallback,
 )
-from relax_mlir.frontend.torch.lowered_ops import LOWERED
+from relax_mlir.frontend.torch.torch_mlir_fallback import LOWERED
 from relax_mlir.mlir.torch_lowering import lowered
 from torch.export import Dim
 from torch_programs import Calls, agree, exported

@@ -13,8 +13,7 @@ from relax_mlir.dialects.value import Value
 from relax_mlir.error import ArgumentError, ShapeError
 from relax_mlir.frontend.onnx.dtypes import dtype_name
 from relax_mlir.frontend.onnx.items import TensorItem, of_array
-from relax_mlir.frontend.onnx.node import Node, constant, place_of
-from relax_mlir.frontend.onnx.registry import rule
+from relax_mlir.frontend.onnx.registry import Node, constant, place_of, rule
 from relax_mlir.symbolic import Expr
 
 

@@ -8,13 +8,9 @@ from typing import Any
 from relax_mlir import op as R
 from relax_mlir import te, topi
 from relax_mlir.dialects.value import Value
-from relax_mlir.frontend.onnx.aligned_operands import aligned, broadcast_shape
-from relax_mlir.frontend.onnx.bit_cast import bit_cast
-from relax_mlir.frontend.onnx.dtypes import FLOATS, dtype_name
+from relax_mlir.frontend.onnx.dtypes import FLOATS, NARROW, bit_cast, dtype_name, narrowed, widened
 from relax_mlir.frontend.onnx.items import TensorItem
-from relax_mlir.frontend.onnx.narrow import NARROW, narrowed, widened
-from relax_mlir.frontend.onnx.node import Node, normal_axis
-from relax_mlir.frontend.onnx.registry import Rule, rule
+from relax_mlir.frontend.onnx.registry import Node, Rule, aligned, broadcast_shape, normal_axis, rule
 
 _UNARY: dict[str, Callable[[Value], Value]] = {
     "Abs": R.abs,

@@ -7,8 +7,7 @@ import numpy as np
 from relax_mlir import op as R
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import ArgumentError
-from relax_mlir.frontend.onnx.node import Node, constant
-from relax_mlir.frontend.onnx.registry import rule
+from relax_mlir.frontend.onnx.registry import Node, constant, rule
 
 ML = "ai.onnx.ml"
 

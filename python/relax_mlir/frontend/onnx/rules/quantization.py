@@ -10,11 +10,18 @@ import numpy as np
 from relax_mlir import op as R
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import ShapeError
-from relax_mlir.frontend.onnx.dtypes import FLOATS, dtype_name, numpy_dtype
+from relax_mlir.frontend.onnx.dtypes import (
+    FLOATS,
+    NARROW,
+    dtype_name,
+    narrowed,
+    numpy_dtype,
+    refuse,
+    storage_of,
+    widened,
+)
 from relax_mlir.frontend.onnx.items import TensorItem
-from relax_mlir.frontend.onnx.narrow import NARROW, narrowed, refuse, storage_of, widened
-from relax_mlir.frontend.onnx.node import Node, constant
-from relax_mlir.frontend.onnx.registry import rule
+from relax_mlir.frontend.onnx.registry import Node, constant, rule
 from relax_mlir.frontend.onnx.rules.convolution import convolved, shifted
 from relax_mlir.symbolic import Dim
 

@@ -11,8 +11,7 @@ from relax_mlir.dialects.value import Value
 from relax_mlir.error import ArgumentError, ShapeError
 from relax_mlir.frontend.onnx.branches import flag
 from relax_mlir.frontend.onnx.dtypes import dtype_name
-from relax_mlir.frontend.onnx.node import Node, constant
-from relax_mlir.frontend.onnx.registry import rule
+from relax_mlir.frontend.onnx.registry import Node, constant, rule
 from relax_mlir.symbolic import Dim
 
 

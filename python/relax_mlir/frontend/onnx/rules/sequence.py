@@ -8,9 +8,8 @@ from relax_mlir import op as R
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import BoundsError
 from relax_mlir.frontend.onnx.items import Item, OptionalItem, SequenceItem, TensorItem, of_array
-from relax_mlir.frontend.onnx.node import Node
-from relax_mlir.frontend.onnx.registry import rule
-from relax_mlir.frontend.onnx.rules.movement import concatenated
+from relax_mlir.frontend.onnx.registry import Node, rule
+from relax_mlir.frontend.onnx.rules.manipulate import concatenated
 
 
 @rule("SequenceConstruct")

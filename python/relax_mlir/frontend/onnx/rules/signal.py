@@ -12,9 +12,8 @@ from relax_mlir.dialects.value import Value
 from relax_mlir.error import ArgumentError
 from relax_mlir.frontend.onnx.dtypes import dtype_name
 from relax_mlir.frontend.onnx.items import TensorItem, of_array
-from relax_mlir.frontend.onnx.node import Node, constant, normal_axis
-from relax_mlir.frontend.onnx.registry import rule
-from relax_mlir.frontend.onnx.rules.padding import padded
+from relax_mlir.frontend.onnx.registry import Node, constant, normal_axis, rule
+from relax_mlir.frontend.onnx.rules.manipulate import padded
 from relax_mlir.symbolic import Dim, Expr
 
 

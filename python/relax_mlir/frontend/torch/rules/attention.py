@@ -7,8 +7,7 @@ import math
 from relax_mlir import op as R
 from relax_mlir import symbolic, topi
 from relax_mlir.dialects.value import Value
-from relax_mlir.frontend.torch.op_call import OpCall, constant
-from relax_mlir.frontend.torch.registry import rule
+from relax_mlir.frontend.torch.registry import OpCall, constant, rule
 from relax_mlir.frontend.torch.torch_types import Argument, FakeTensor
 from relax_mlir.ir_queries import defining_op
 from relax_mlir.symbolic import Dim

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from relax_mlir import op as R
 from relax_mlir.dialects.value import Value
-from relax_mlir.frontend.torch.op_call import OpCall, Operand, constant, integer_info
-from relax_mlir.frontend.torch.registry import rule
+from relax_mlir.frontend.torch.registry import OpCall, Operand, constant, integer_info, rule
 from relax_mlir.frontend.torch.torch_types import Argument
 from relax_mlir.symbolic import Dim, Expr
 

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from relax_mlir import op as R
 from relax_mlir import symbolic, topi
 from relax_mlir.dialects.value import Value
-from relax_mlir.frontend.torch.op_call import OpCall, Operand, converted
-from relax_mlir.frontend.torch.registry import rule
+from relax_mlir.frontend.torch.registry import OpCall, Operand, converted, rule
 from relax_mlir.frontend.torch.torch_types import Argument
 from relax_mlir.symbolic import Dim, Expr
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from relax_mlir import op as R
 from relax_mlir import symbolic
 from relax_mlir.dialects.value import Value
-from relax_mlir.frontend.top_k import top_k
-from relax_mlir.frontend.torch.op_call import OpCall, constant
-from relax_mlir.frontend.torch.registry import rule
+from relax_mlir.frontend.common import top_k
+from relax_mlir.frontend.torch.registry import OpCall, constant, rule
 from relax_mlir.frontend.torch.torch_types import Argument
 from relax_mlir.op import random
 

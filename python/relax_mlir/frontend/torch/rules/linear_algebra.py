@@ -1,0 +1,215 @@
+"""Matrix products, also of groups of rows, and distances between rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relax_mlir import op as R
+from relax_mlir import topi
+from relax_mlir.dialects import dtypes
+from relax_mlir.dialects.types import Tensor
+from relax_mlir.dialects.value import Value
+from relax_mlir.frontend.torch.registry import OpCall, Operand, constant, rule
+from relax_mlir.frontend.torch.torch_types import Argument
+from relax_mlir.ir_module import IRModule
+
+# Matrix products.
+
+
+@rule("linear.default")
+def linear(call: OpCall, x: Value, weight: Value, bias: Value | None = None) -> Value:
+    product = R.matmul(x, R.permute_dims(weight))
+    return product if bias is None else R.add(product, bias)
+
+
+@rule(
+    "matmul.default",
+    "mm.default",
+    "bmm.default",
+    "mv.default",
+    "dot.default",
+    "inner.default",
+    "vdot.default",
+)
+def matmul(call: OpCall, x: Value, other: Value) -> Value:
+    if call.dtype == "bool":
+        raise call.unsupported("a product of bool matrices")
+    if "inner" in str(call.node.target) and other.ndim is not None and other.ndim > 1:
+        other = R.permute_dims(other, [*range(other.ndim - 2), other.ndim - 1, other.ndim - 2])
+    return R.matmul(x, other)
+
+
+@rule("addmm.default", "addmv.default", "baddbmm.default", "addbmm.default")
+def addmm(
+    call: OpCall, x: Value, first: Value, second: Value, *, beta: Operand = 1, alpha: Operand = 1
+) -> Value:
+    product = R.matmul(first, second)
+    if "addbmm" in str(call.node.target) and "badd" not in str(call.node.target):
+        product = R.sum(product, [0])
+    if alpha != 1:
+        product = R.multiply(
+            product, constant(alpha, call.dtype) if isinstance(alpha, int | float) else call.tensor(alpha)
+        )
+    if isinstance(beta, int | float) and beta == 0:
+        return product  # even if `x` contains NaN, as in torch
+    return R.add(product, x if beta == 1 else R.multiply(x, call.tensor(beta)))
+
+
+@rule("outer.default", "ger.default")
+def outer(call: OpCall, x: Value, other: Value) -> Value:
+    rows, columns = call.shape
+    return R.multiply(R.reshape(call.tensor(x), [rows, 1]), R.reshape(call.tensor(other), [1, columns]))
+
+
+@rule("einsum.default")
+def einsum(call: OpCall, equation: str, tensors: Sequence[Value], *rest: Argument) -> Value:
+    inputs, _, output = equation.replace(" ", "").partition("->")
+    parts = inputs.split(",")
+    if len(parts) == 2 and output and "." not in equation:
+        found = _contraction(call, parts, output, tensors)
+        if found is not None:
+            return found
+    return call.te(topi.einsum, equation, *map(call.tensor, tensors))
+
+
+def _contraction(call: OpCall, parts: Sequence[str], output: str, tensors: Sequence[Value]) -> Value | None:
+    """Emit an einsum of two tensors as a batched matrix product; return None if it is not one."""
+    left, right = parts
+    if any(len(set(text)) != len(text) for text in (left, right, output)):
+        return None
+    batch = [c for c in output if c in left and c in right]
+    rows = [c for c in output if c in left and c not in right]
+    columns = [c for c in output if c in right and c not in left]
+    summed = [c for c in left if c in right and c not in output]
+    if (
+        not summed
+        or sorted(left) != sorted(batch + rows + summed)
+        or sorted(right) != sorted(batch + summed + columns)
+    ):
+        return None
+    sizes = {
+        letter: call.importer.dim(size)
+        for text, node in zip(parts, call.node.args[1], strict=True)
+        for letter, size in zip(text, node.meta["val"].shape, strict=True)
+    }
+
+    def arranged(value: Value, text: str, order: Sequence[Sequence[str]]) -> Value:
+        from relax_mlir.symbolic import product
+
+        moved = R.permute_dims(value, [text.index(c) for group in order for c in group])
+        lead, *groups = order
+        return R.reshape(
+            moved, [*(sizes[c] for c in lead), *(product([sizes[c] for c in group]) for group in groups)]
+        )
+
+    first, second = (call.tensor(t) for t in tensors)
+    product = R.matmul(
+        arranged(first, left, (batch, rows, summed)), arranged(second, right, (batch, summed, columns))
+    )
+    apart = R.reshape(product, [sizes[c] for c in (*batch, *rows, *columns)])
+    made = [*batch, *rows, *columns]
+    return R.permute_dims(apart, [made.index(c) for c in output])
+
+
+# Grouped matrix products, one matrix per group of rows: mixtures of experts.
+
+
+_NARROW = ("float16", "bfloat16")
+
+
+@rule("transformers::grouped_mm_fallback.default")
+def grouped_fallback(call: OpCall, x: Value, matrices: Value, ends: Value) -> Value:
+    return _grouped(call, x, matrices, ends)
+
+
+@rule("_grouped_mm.default")
+def grouped(
+    call: OpCall,
+    x: Value,
+    matrices: Value,
+    ends: Value | None = None,
+    bias: Value | None = None,
+    dtype: Argument = None,
+) -> Value:
+    if ends is None or x.ndim != 2 or matrices.ndim != 3 or bias is not None or call.dtype != x.dtype:
+        raise call.unsupported("grouped products of others than rows by one matrix for each group")
+    return _grouped(call, x, matrices, ends)
+
+
+def _grouped(call: OpCall, x: Value, matrices: Value, ends: Value) -> Value:
+    """Multiply rows ``ends[i - 1]`` to ``ends[i]`` of `x`, ``(s, k)``, by matrix i of `matrices`, ``(g, k, n)``.
+
+    Rows after the last group are zeros. Ends that decrease, or exceed the number of rows, are errors at run time.
+    """
+    name = f"grouped_matmul_{call.dtype}_{ends.dtype}"
+    if name not in call.builder.symbol_names():
+        call.builder.add_func(IRModule.parse(_text(name, call.dtype, str(ends.dtype)), trusted=True), name)
+    return R.call_tir(name, [x, matrices, ends], Tensor(call.shape, call.dtype))
+
+
+def _text(name: str, dtype: str, places: str) -> str:
+    """Return the prim func: one matrix product per group, in float32 for 16-bit floats."""
+    element, place = (str(dtypes.dtype(kind).storage_type()) for kind in (dtype, places))
+    total = "f32" if dtype in _NARROW else element
+    own, rounded = ("%sums", _ROUNDED) if dtype in _NARROW else ("%out", "")
+    rows = "memref<?x?x{}, strided<[?, 1], offset: ?>>".format
+    return f"""
+func.func private @{name}(%x: memref<?x?x{element}>, %w: memref<?x?x?x{element}>, %ends: memref<?x{place}>,
+    %out: memref<?x?x{element}>) attributes {{relax.prim_func, relax.params = [
+    {{name = "x", shape = ["s", "k"], dtype = "{dtype}"}}, {{name = "w", shape = ["g", "k", "n"], dtype = "{dtype}"}},
+    {{name = "ends", shape = ["g"], dtype = "{places}"}}, {{name = "out", shape = ["s", "n"], dtype = "{dtype}"}}]}} {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %zero = arith.constant 0.0 : {total}
+  %s = memref.dim %x, %c0 : memref<?x?x{element}>
+  %k = memref.dim %x, %c1 : memref<?x?x{element}>
+  %g = memref.dim %w, %c0 : memref<?x?x?x{element}>
+  %n = memref.dim %w, %c2 : memref<?x?x?x{element}>
+  {"%sums = memref.alloc(%s, %n) : memref<?x?xf32>" if rounded else ""}
+  linalg.fill ins(%zero : {total}) outs({own} : memref<?x?x{total}>)
+  %last = scf.for %i = %c0 to %g step %c1 iter_args(%begin = %c0) -> (index) {{
+    %e = memref.load %ends[%i] : memref<?x{place}>
+    %end = arith.index_cast %e : {place} to index
+    %rises = arith.cmpi sge, %end, %begin : index
+    cf.assert %rises, "grouped_mm: the ends of the groups decrease"
+    %fits = arith.cmpi sle, %end, %s : index
+    cf.assert %fits, "grouped_mm: a group ends behind the last row"
+    %m = arith.subi %end, %begin : index
+    %xs = memref.subview %x[%begin, 0][%m, %k][1, 1] : memref<?x?x{element}> to {rows(element)}
+    %ws = memref.subview %w[%i, 0, 0][1, %k, %n][1, 1, 1] : memref<?x?x?x{element}> to {rows(element)}
+    %os = memref.subview {own}[%begin, 0][%m, %n][1, 1] : memref<?x?x{total}> to {rows(total)}
+    linalg.matmul ins(%xs, %ws : {rows(element)}, {rows(element)}) outs(%os : {rows(total)})
+    scf.yield %end : index
+  }}
+  {rounded.format(element=element)}
+  return
+}}
+"""
+
+
+_ROUNDED = """linalg.generic {{indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+    iterator_types = ["parallel", "parallel"]}} ins(%sums : memref<?x?xf32>) outs(%out : memref<?x?x{element}>) {{
+  ^bb0(%sum: f32, %old: {element}):
+    %short = arith.truncf %sum : f32 to {element}
+    linalg.yield %short : {element}
+  }}"""
+
+
+# Distances between rows.
+
+
+@rule("_cdist_forward.default", "cdist.default")
+def cdist(call: OpCall, x: Value, y: Value, p: float = 2, mode: int | None = None) -> Value:
+    """Return the p-norm distance of every row of `x` to every row of `y`."""
+    dtype = call.dtype
+    apart = R.abs(R.subtract(R.expand_dims(x, -2), R.expand_dims(y, (y.ndim or 2) - 2)))
+    if p == 2:
+        return R.sqrt(R.sum(R.square(apart), [-1]))
+    if p == 1:
+        return R.sum(apart, [-1])
+    if p == float("inf"):
+        return R.max(apart, [-1])
+    if p == 0:
+        return R.sum(R.astype(R.not_equal(apart, constant(0, dtype)), dtype), [-1])
+    return R.power(R.sum(R.power(apart, constant(p, dtype)), [-1]), constant(1 / p, dtype))
