@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from relax_mlir import terminal
-from relax_mlir.module_text import write_atomically
+from relax_mlir.module_file import write_atomically
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import (

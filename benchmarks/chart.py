@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from relax_mlir.module_text import write_atomically
+from relax_mlir.module_file import write_atomically
 
 from benchmarks.peers import OURS
 

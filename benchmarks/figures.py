@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from relax_mlir.module_text import write_atomically
+from relax_mlir.module_file import write_atomically
 
 from benchmarks.chart import chart, of_page
 from benchmarks.peers import OURS, PEERS

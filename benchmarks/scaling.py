@@ -200,8 +200,8 @@ def steps(
     from relax_mlir.instrument import PassInstrument
     from relax_mlir.script import parse, script_constants
     from relax_mlir.transform import PassContext, create_pass
-    from relax_mlir.transform.config import VERIFY_EACH
-    from relax_mlir.transform.info import PassInfo
+    from relax_mlir.transform.context import VERIFY_EACH
+    from relax_mlir.transform.registry import PassInfo
 
     class CpuTimes(PassInstrument):
         """Sum the time of each pass."""

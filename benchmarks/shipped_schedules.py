@@ -24,8 +24,8 @@ import relax_mlir as rx
 from relax_mlir import op as R
 from relax_mlir import tuning
 from relax_mlir.ir_module import IRModule
-from relax_mlir.module_text import write_atomically
-from relax_mlir.strategy import shipped
+from relax_mlir.module_file import write_atomically
+from relax_mlir.strategy import tuned
 from relax_mlir.target import Target
 from relax_mlir.tuning.measure import BETTER, LocalWorkers
 from relax_mlir.tuning.search import RandomSearch
@@ -90,7 +90,7 @@ def families() -> Iterator[Family]:
 class Found:
     """The best values for a family and their speed-up on other cases, or the reason why they are not an entry."""
 
-    template: shipped.Template
+    template: tuned.Template
     values: dict[str, Any]
     score: float
     cases: int
@@ -221,7 +221,7 @@ def entry_of(item: Found) -> dict[str, Any]:
     }
 
 
-def call_of(template: shipped.Template) -> dict[str, Any]:
+def call_of(template: tuned.Template) -> dict[str, Any]:
     """The call of an entry in the file's form."""
     facts = {name: list(value) for name, value in template.facts.items()}
     return {"template": template.name, "dtype": template.dtype, "facts": facts}
@@ -229,7 +229,7 @@ def call_of(template: shipped.Template) -> dict[str, Any]:
 
 def write(measured: Sequence[Found]) -> None:
     """Replace the file's entries of these calls for the class of this CPU by the found ones."""
-    given = json.loads(shipped.FILE.read_text(encoding="utf-8"))
+    given = json.loads(tuned.SHIPPED_FILE.read_text(encoding="utf-8"))
     name, calls = class_of_host([])["name"], [call_of(item.template) for item in measured]
     known = [entry for each in given["classes"] if each["name"] == name for entry in each["entries"]]
     entries = [entry for entry in known if {key: entry[key] for key in calls[0]} not in calls]
@@ -238,8 +238,8 @@ def write(measured: Sequence[Found]) -> None:
     others = [each for each in given["classes"] if each["name"] != name]
     made = [class_of_host(entries)] if entries else []
     classes = sorted([*others, *made], key=lambda each: str(each["name"]))
-    text = json.dumps({"version": shipped.VERSION, "classes": classes}, indent=1)
-    write_atomically(shipped.FILE, text + "\n")
+    text = json.dumps({"version": tuned.SHIPPED_VERSION, "classes": classes}, indent=1)
+    write_atomically(tuned.SHIPPED_FILE, text + "\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,6 +1,6 @@
 """A pool of unused contexts: creating a context takes four times as long as building a small module in it.
 
-The pass managers that `relax_mlir.transform.native_pipeline` caches per context are reused with them.
+The pass managers that `relax_mlir.transform.pipeline` caches per context are reused with them.
 """
 
 from __future__ import annotations

@@ -196,7 +196,7 @@ def _purity(cls: type[RelaxOp]) -> str:
 
 
 def pass_entry(name: str) -> str:
-    from relax_mlir.transform.options import describe_options
+    from relax_mlir.transform.pipeline_text import describe_options
     from relax_mlir.transform.registry import pass_class
 
     cls = pass_class(name)
@@ -364,14 +364,14 @@ def api_page() -> str:
 
 def pages() -> dict[Path, str]:
     """The generated pages by path, and the table from which `relax-opt --help` is printed."""
-    from relax_mlir.tools import pass_summaries
+    from relax_mlir.tools import opt_help
 
     return {
         DOCS / "api.md": api_page(),
         DOCS / "language.md": language_page(),
         DOCS / "ops.md": ops_page(),
         DOCS / "passes.md": passes_page(),
-        pass_summaries.TABLE: pass_summaries.table_text(),
+        opt_help.SUMMARIES: opt_help.summaries_text(),
     }
 
 

@@ -54,7 +54,7 @@ from relax_mlir.passes.remove_unused_parameters import RemoveUnusedParameters
 from relax_mlir.passes.to_non_dataflow import ToNonDataflow
 from relax_mlir.target import Target
 from relax_mlir.transform import Pass, PipelinePass, Sequential, create_pass
-from relax_mlir.transform.upstream import known_passes
+from relax_mlir.transform.pipeline import known_passes
 
 
 @dataclass(frozen=True)

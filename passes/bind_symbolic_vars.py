@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from relax_mlir.analysis.call_inference import infer_call
+from relax_mlir.analysis.type_inference import infer_call
 from relax_mlir.diagnostics import where
 from relax_mlir.dialects.attributes import SYMBOL_BOUNDS
 from relax_mlir.dialects.bounds import bounds_attr, read_bounds

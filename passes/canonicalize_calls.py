@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import ClassVar
 
-from relax_mlir.analysis.purity import impure_functions
+from relax_mlir.analysis.call_graph import impure_functions
 from relax_mlir.dialects.structure import TUPLE
 from relax_mlir.ir_queries import callee_of, defining_op, entry_block
 from relax_mlir.mlir import func, ir
@@ -20,7 +20,7 @@ class CanonicalizeCalls(ModulePass):
     """Remove unused calls of functions without effects, and merge equal ones.
 
     MLIR's own CSE and dead-code elimination keep every `relax.call`, since the traits of an op do not depend on its
-    callee. `relax_mlir.analysis.purity` defines what an effect is.
+    callee. `relax_mlir.analysis.call_graph` defines what an effect is.
     """
 
     name: ClassVar[str] = "canonicalize-calls"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from relax_mlir.analysis.declared_sizes import PrimCall, Unproved
+from relax_mlir.analysis.invariants import PrimCall, Unproved
 from relax_mlir.diagnostics import where
 from relax_mlir.dialects.inplace import inplace_indices
 from relax_mlir.dialects.structure import TUPLE, match_shape, pack

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from relax_mlir.analysis.purity import impure_functions
+from relax_mlir.analysis.call_graph import impure_functions
 from relax_mlir.dialects.bounds import read_bounds
 from relax_mlir.dialects.structure import TUPLE, TupleGetItemOp, is_pure, pack
 from relax_mlir.dialects.traits import EndsBlock, has_trait

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from relax_mlir.analysis.purity import impure_functions
+from relax_mlir.analysis.call_graph import impure_functions
 from relax_mlir.dialects.traits import EndsBlock, has_trait
 from relax_mlir.ir_queries import callee_of, entry_block, is_used, ops_of, symbols_named
 from relax_mlir.mlir import func, ir

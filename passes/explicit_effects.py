@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import ClassVar
 
-from relax_mlir.analysis.type_deduction import forward_field
+from relax_mlir.analysis.type_inference import forward_field
 from relax_mlir.dialects.calls import CallPackedOp, DistinctOp, UpdatedOp
 from relax_mlir.dialects.closures import LambdaOp
 from relax_mlir.dialects.effects import PRINT

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir import symbolic
-from relax_mlir.analysis.binding_order import binding_order
-from relax_mlir.analysis.call_graph import call_graph, components, recursion
-from relax_mlir.analysis.call_inference import call_mapping
-from relax_mlir.analysis.purity import acts, impure_functions
+from relax_mlir.analysis.call_graph import acts, call_graph, components, impure_functions, recursion
+from relax_mlir.analysis.type_inference import call_mapping
+from relax_mlir.analysis.variables import binding_order
 from relax_mlir.dialects.attributes import FORCE_PURE
 from relax_mlir.dialects.bounds import read_bounds
 from relax_mlir.dialects.conversion import converted, is_convertible, leaves, rebuilt

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from relax_mlir.analysis.type_deduction import deduce
+from relax_mlir.analysis.type_inference import deduce
 from relax_mlir.dialects.structure import TUPLE, pack, unpack
 from relax_mlir.dialects.traits import PassesOn, has_trait
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, dims_attr, dims_from_attr, struct_info

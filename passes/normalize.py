@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from relax_mlir.analysis.type_deduction import deduce_types
+from relax_mlir.analysis.type_inference import deduce_types
 from relax_mlir.mlir import func, ir
 from relax_mlir.transform import FunctionPass, PassContext
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from relax_mlir.analysis.type_deduction import deduce_types
+from relax_mlir.analysis.type_inference import deduce_types
 from relax_mlir.dialects.bounds import read_bounds
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.mlir import func, ir

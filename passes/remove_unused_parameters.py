@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from relax_mlir.analysis.call_inference import call_mapping, needs_checks
+from relax_mlir.analysis.type_inference import call_mapping, needs_checks
 from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.dialects.structure import ShapeExprOp
 from relax_mlir.dialects.type_queries import parameter_symbols

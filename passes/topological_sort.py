@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 
 from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import ir
-from relax_mlir.rewrite.block_order import Graph, needs_of, numbers_of
+from relax_mlir.rewrite.function_editing import Graph, needs_of, numbers_of
 from relax_mlir.transform import DataflowBlockPass, PassContext
 
 

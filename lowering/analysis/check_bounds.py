@@ -19,7 +19,7 @@ from relax_mlir.lowering.base.runtime_declarations import RuntimeDeclarations
 from relax_mlir.mlir import arith, func, ir, linalg, math, memref, tensor
 from relax_mlir.symbolic import Dim, prove_equal, prove_less_equal
 from relax_mlir.transform import ModulePass, PassContext
-from relax_mlir.transform.config import BOUNDS_CHECK
+from relax_mlir.transform.context import BOUNDS_CHECK
 
 # Bounds requirements of the ops in a prim func: relations between sizes and indices that keep accesses in bounds.
 

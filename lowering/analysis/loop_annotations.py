@@ -9,7 +9,7 @@ from relax_mlir.dialects.attributes import EXPOSED_SUFFIX, LOOP_KIND, PRIM_FUNC,
 from relax_mlir.ir_queries import ancestors, defining_op, entry_block, function_of, ops_of
 from relax_mlir.mlir import arith, func, ir
 from relax_mlir.transform import Pass, PassContext, Sequential
-from relax_mlir.transform.loop_report import LoopDecision, open_report
+from relax_mlir.transform.context import LoopDecision, open_report
 
 # Annotated loops of prim funcs: queries, constant bounds, and notes on loops that run serially.
 

@@ -7,6 +7,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from relax_mlir.capi import PART_DIALECTS
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import (
     AS_GENERATED,
@@ -23,10 +24,9 @@ from relax_mlir.error import CompileError
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.mlir import func, ir, llvm, memref
 from relax_mlir.mlir_text import is_declaration, symbol_name
-from relax_mlir.spare_context import PART_DIALECTS
 from relax_mlir.target import Target
 from relax_mlir.transform import ModulePass, PassContext
-from relax_mlir.transform.native_pipeline import run_native
+from relax_mlir.transform.pipeline import run_native
 
 # Functions that are the same in every module: kernels that depend only on the target, and support functions.
 #

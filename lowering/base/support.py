@@ -10,12 +10,12 @@ from pathlib import Path
 from string import Template
 
 from relax_mlir.dialects.attributes import MAY_FAIL, SAYS_PLACE, SEPARATE, SHARED_GROUP
+from relax_mlir.ffi import LIMIT_OFFSET, POOL_PREFIX
 from relax_mlir.lowering.base.module_parts import BRANCH_OPS, SUPPORT_GROUP, Part
 from relax_mlir.lowering.base.signature import LAYOUT
 from relax_mlir.mlir import func, ir
 from relax_mlir.mlir_text import Code, Fragment, attribute, functions, is_declaration, quoted, symbol_name
 from relax_mlir.target import MAX_THREADS
-from relax_mlir.thread_teams import LIMIT_OFFSET, PREFIX
 
 # Modules of the runtime library, as MLIR templates in `lowering/templates/`, with ``${NAME}`` for values.
 
@@ -239,7 +239,7 @@ def registry_name(machine: str) -> str:
 
     It contains a hash of the code: libraries of another version, whose state has another layout, use a separate pool.
     """
-    return f"{PREFIX}{hashlib.sha256(team_text(machine).encode()).hexdigest()[:16]}"
+    return f"{POOL_PREFIX}{hashlib.sha256(team_text(machine).encode()).hexdigest()[:16]}"
 
 
 def team_text(machine: str) -> str:

@@ -11,15 +11,15 @@ from relax_mlir.dialects.attributes import EXPOSES, PRIM_FUNC, SIGNATURE
 from relax_mlir.dialects.prim_entries import exposed_prims
 from relax_mlir.dialects.traits import IsLoop, has_trait
 from relax_mlir.error import UnsupportedError, VerifyError
+from relax_mlir.ir_module import functions_of
 from relax_mlir.ir_queries import callee_of, defining_op, entry_block, is_used, next_op, ops_of
 from relax_mlir.lowering.base.signature import signature_of
 from relax_mlir.lowering.memory.plan_memory import PlanMemory
 from relax_mlir.lowering.shapes.body import memory_of
 from relax_mlir.mlir import bufferization, func, ir, linalg, scf, tensor
 from relax_mlir.mlir_text import functions, is_declaration
-from relax_mlir.module_functions import functions_of
 from relax_mlir.transform import ModulePass, Pass, PassContext
-from relax_mlir.transform.upstream import known_passes
+from relax_mlir.transform.pipeline import known_passes
 
 # `protect-inputs`: bufferisation does not write into read-only arguments of callers.
 

@@ -22,8 +22,8 @@ from relax_mlir.lowering.kernels.math.math_functions import (
 from relax_mlir.mlir import arith, ir, memref
 from relax_mlir.target import Target
 from relax_mlir.transform import ModulePass, PassContext
-from relax_mlir.transform.config import MATH_FAST
-from relax_mlir.transform.native_pipeline import run_native
+from relax_mlir.transform.context import MATH_FAST
+from relax_mlir.transform.pipeline import run_native
 
 # Pass `expand-bools`: any byte other than 0 is true.
 

@@ -24,7 +24,7 @@ from relax_mlir.lowering.kernels.rows.rows import NO_ROW_FUSION, RowFusion, RowL
 from relax_mlir.mlir import func, ir
 from relax_mlir.target import Target
 from relax_mlir.transform import ModulePass, PassContext
-from relax_mlir.transform.config import MATH_FAST
+from relax_mlir.transform.context import MATH_FAST
 
 _ATTENTION = "relax_mlir.lowering.kernels.attention.attention"
 GENERATOR_MODULES = {

@@ -27,17 +27,16 @@ from relax_mlir.dialects.kernel_seals import OP_CLAIMS, claims, is_sealed, remov
 from relax_mlir.dialects.prim_entries import against_entry, entry_of, prim_callees
 from relax_mlir.dialects.prim_params import PrimParam, prim_params
 from relax_mlir.error import Diagnostic, VerifyError
+from relax_mlir.ir_module import functions_of
 from relax_mlir.ir_queries import callee_of, defining_op, entry_block, ops_of
 from relax_mlir.lowering.analysis.check_bounds import BOUNDS_ERROR, bounds_mode, is_rising_access, unproved
 from relax_mlir.lowering.analysis.index_ranges import Ranges
 from relax_mlir.lowering.legality import NOT_ON, PRIM_OPS, PRIM_TYPES, instead_of
 from relax_mlir.lowering.legalize.prim_call_sites import CallSites, called_by_prims, written_inputs
 from relax_mlir.mlir import arith, func, ir, linalg, math
-from relax_mlir.module_functions import functions_of
 from relax_mlir.scalars import arithmetic
 from relax_mlir.transform import ModulePass, PassContext
-from relax_mlir.transform.native_pipeline import run_native
-from relax_mlir.transform.upstream import known_passes
+from relax_mlir.transform.pipeline import known_passes, run_native
 
 # Define ops of users' prim funcs for all operands, with the results of Relax ops (docs/numerics.md).
 #

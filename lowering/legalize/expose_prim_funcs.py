@@ -15,11 +15,10 @@ from relax_mlir.dialects.type_queries import all_dims, parameter_symbols
 from relax_mlir.dialects.types import Prim, StructInfo, Tensor
 from relax_mlir.dialects.value import Var
 from relax_mlir.error import UnsupportedError, VerifyError
-from relax_mlir.ir_module import IRModule
+from relax_mlir.ir_module import IRModule, functions_of
 from relax_mlir.ir_queries import fresh_name, symbol_names
 from relax_mlir.lowering.legalize.prim_call_sites import called_by_prims, stores
 from relax_mlir.mlir import func, ir
-from relax_mlir.module_functions import functions_of
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
 
 GLOBAL_SYMBOL = "global_symbol"

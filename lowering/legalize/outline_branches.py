@@ -11,10 +11,10 @@ from relax_mlir.dialects.calls import destinations
 from relax_mlir.dialects.prim_entries import SUFFIX, make_entry, on_memory
 from relax_mlir.dialects.structure import TUPLE
 from relax_mlir.dialects.types import Tensor, dims_from_attr, struct_info
+from relax_mlir.ir_module import functions_of
 from relax_mlir.ir_queries import callee_of, defining_op, fresh_name, ops_of, symbol_names
 from relax_mlir.lowering.legalize.rules import Arg, call_prim
 from relax_mlir.mlir import arith, func, ir, memref, scf
-from relax_mlir.module_functions import functions_of
 from relax_mlir.symbolic import Condition, Dim
 from relax_mlir.symbolic.proofs import Relation
 from relax_mlir.transform import ModulePass, PassContext, relax_functions

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from relax_mlir import symbolic
-from relax_mlir.analysis.declared_sizes import flat_infos
+from relax_mlir.analysis.invariants import flat_infos
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.inplace import FRESH, inplace_indices, passed_results
 from relax_mlir.dialects.prim_entries import entry_of, prim_callees

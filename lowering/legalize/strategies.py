@@ -17,7 +17,7 @@ from relax_mlir.dialects.types import StructInfo, Tensor, Tuple, shape_text
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError
 from relax_mlir.expr import Attrs
-from relax_mlir.ir_module import IRModule
+from relax_mlir.ir_module import IRModule, functions_of
 from relax_mlir.ir_queries import enclosing_function, ops_of, symbol_names
 from relax_mlir.lowering.kernels.gemm.gemm import FLOATS
 from relax_mlir.lowering.kernels.nest.loop_nest import loops_of
@@ -28,15 +28,22 @@ from relax_mlir.lowering.legalize.outline_branches import RELATIONS
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, Rule
 from relax_mlir.mlir import arith, func, ir, linalg
 from relax_mlir.mlir_text import symbol_name
-from relax_mlir.module_functions import functions_of
 from relax_mlir.passes.fusion.prim_merging import is_contraction
-from relax_mlir.strategy.implementation import DEFAULT_PLEVEL, PLAIN, KernelRequest, OpImplementation
-from relax_mlir.strategy.op_strategy import OpStrategy, SpecializedCondition
-from relax_mlir.strategy.registry import built_in, registered_for
-from relax_mlir.strategy.report import StrategyDecision, current_report
-from relax_mlir.strategy.selection import Selection, select
-from relax_mlir.strategy.shipped import Template
-from relax_mlir.strategy.tuned import made_schedules
+from relax_mlir.strategy.op_strategy import (
+    DEFAULT_PLEVEL,
+    PLAIN,
+    KernelRequest,
+    OpImplementation,
+    OpStrategy,
+    Selection,
+    SpecializedCondition,
+    StrategyDecision,
+    built_in,
+    current_report,
+    registered_for,
+    select,
+)
+from relax_mlir.strategy.tuned import Template, made_schedules
 from relax_mlir.symbolic import Condition
 from relax_mlir.target import Target
 from relax_mlir.te.emit_te import emit_by_size, emit_tensors

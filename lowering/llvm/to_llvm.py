@@ -25,8 +25,8 @@ from relax_mlir.lowering.loops.skip_empty_loops import SkipEmptyLoops, SkipEmpty
 from relax_mlir.lowering.memory.pool_buffers import PoolBuffers
 from relax_mlir.mlir import arith, func, ir, llvm, memref
 from relax_mlir.transform import ModulePass, PassContext
-from relax_mlir.transform.pass_base import Pass
-from relax_mlir.transform.upstream import MLIRPass, known_passes
+from relax_mlir.transform.passes import Pass
+from relax_mlir.transform.pipeline import MLIRPass, known_passes
 
 # `lower-copies`: `memref.copy` between contiguous buffers is one memcpy.
 

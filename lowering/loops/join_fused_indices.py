@@ -13,7 +13,7 @@ from relax_mlir.lowering.analysis.loop_annotations import annotated_functions
 from relax_mlir.mlir import ir, memref
 from relax_mlir.symbolic import prove_equal
 from relax_mlir.transform import ModulePass, PassContext
-from relax_mlir.transform.native_pipeline import run_native
+from relax_mlir.transform.pipeline import run_native
 
 
 @dataclass(frozen=True)

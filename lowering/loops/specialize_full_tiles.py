@@ -18,7 +18,7 @@ from relax_mlir.lowering.analysis.loop_annotations import (
 )
 from relax_mlir.mlir import arith, func, ir, scf
 from relax_mlir.transform import ModulePass, PassContext
-from relax_mlir.transform.native_pipeline import run_native
+from relax_mlir.transform.pipeline import run_native
 
 MAX_OPS = 2000
 """The maximum number of operations that a function grows to."""

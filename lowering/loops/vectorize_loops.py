@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from relax_mlir.cached import cached_property
 from relax_mlir.dialects.attributes import CHECK
+from relax_mlir.fork_safety import cached_property
 from relax_mlir.ir_queries import callee_of, entry_block, ops_of
 from relax_mlir.lowering.analysis.dependence import Access, Aliases, Forms, Independence, root_of
 from relax_mlir.lowering.analysis.index_ranges import Ranges

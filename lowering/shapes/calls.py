@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from relax_mlir.analysis.call_inference import needs_checks
+from relax_mlir.analysis.type_inference import needs_checks
 from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.diagnostics import where
 from relax_mlir.dialects.attributes import DESTINATIONS, DONATED, PRIM_FUNC

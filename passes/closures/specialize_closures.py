@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from relax_mlir.analysis.call_inference import infer_call
+from relax_mlir.analysis.type_inference import infer_call
 from relax_mlir.diagnostics import where
 from relax_mlir.dialects.base import implies
 from relax_mlir.dialects.closures import MakeClosureOp

@@ -22,7 +22,7 @@ from relax_mlir.mlir import arith, func, ir, tensor
 from relax_mlir.mlir_text import functions
 from relax_mlir.passes.fusion.prim_loops import AROUND, RANKS, Read, kind_of, loops_of, maps_of, reads_of
 from relax_mlir.passes.fusion.prim_slices import separate_slices, write_into
-from relax_mlir.transform.native_pipeline import run_native
+from relax_mlir.transform.pipeline import run_native
 
 _FUSE = (
     "builtin.module(resolve-ranked-shaped-type-result-dims,canonicalize,cse,"

@@ -9,7 +9,7 @@ from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import func, ir, linalg
 from relax_mlir.passes.fusion.prim_loops import kind_of, loops_of, maps_of
 from relax_mlir.passes.fusion.prim_merging import CLEAN, Wiring, inlined, is_contraction, named, put_before
-from relax_mlir.transform.native_pipeline import run_native
+from relax_mlir.transform.pipeline import run_native
 
 
 def against_transpose(producer: func.FuncOp, consumer: func.FuncOp, numbers: Sequence[int]) -> str:

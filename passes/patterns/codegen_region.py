@@ -19,8 +19,7 @@ from relax_mlir.error import (
     UnsupportedError,
     expect,
 )
-from relax_mlir.expr.attrs import Attrs
-from relax_mlir.expr.bindings import Binding, binding_of
+from relax_mlir.expr.bindings import Attrs, Binding, binding_of
 from relax_mlir.ir_queries import callee_of, defining_op, entry_block, is_used
 from relax_mlir.mlir import func, ir
 from relax_mlir.rewrite.function_editing import arguments_of

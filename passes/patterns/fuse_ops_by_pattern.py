@@ -6,20 +6,27 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from relax_mlir.analysis.purity import impure_functions
+from relax_mlir.analysis.call_graph import impure_functions
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import CODEGEN, COMPOSITE
 from relax_mlir.dialects.bounds import bounds_around
 from relax_mlir.dialects.structure import TUPLE, is_pure
 from relax_mlir.dialects.traits import EndsBlock, has_trait
 from relax_mlir.dialects.value import Value, Var
-from relax_mlir.dpl.expression_patterns import CallPattern, ExprPattern, TupleGetItemPattern, TuplePattern
 from relax_mlir.dpl.fusion import FusionPattern, PatternCheckContext, patterns_named
-from relax_mlir.dpl.matcher import Found, Matcher, definition_of
-from relax_mlir.dpl.uses import Uses
+from relax_mlir.dpl.pattern_context import Uses
+from relax_mlir.dpl.patterns import (
+    CallPattern,
+    ExprPattern,
+    Found,
+    Matcher,
+    TupleGetItemPattern,
+    TuplePattern,
+    definition_of,
+)
 from relax_mlir.error import ArgumentError, expect
-from relax_mlir.expr.program import Program, is_hidden
-from relax_mlir.expr.sequences import BindingBlock
+from relax_mlir.expr.bindings import Program, is_hidden
+from relax_mlir.expr.compound import BindingBlock
 from relax_mlir.ir_queries import callee_of, ops_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.op.op_registry import Op

@@ -12,7 +12,7 @@ from relax_mlir.dialects.calls import CallOp
 from relax_mlir.dialects.structure import TUPLE, ConstantOp, TupleGetItemOp, pack
 from relax_mlir.dialects.traits import CopiedIntoFunctions, has_trait
 from relax_mlir.dialects.types import Shape, StructInfo, Tuple, struct_info
-from relax_mlir.expr.program import Program, is_inside
+from relax_mlir.expr.bindings import Program, is_inside
 from relax_mlir.ir_queries import defining_op, entry_block, fresh_name, is_used, symbol_names
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.closures.lambda_lift import distinct_names, missing_symbols, shape_of_symbols

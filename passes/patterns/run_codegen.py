@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from relax_mlir.analysis.call_graph import recursion
-from relax_mlir.analysis.purity import impure_functions
+from relax_mlir.analysis.call_graph import impure_functions, recursion
 from relax_mlir.dialects.attributes import CODEGEN, COMPOSITE
 from relax_mlir.dialects.calls import call_dps_packed, require_destinations
 from relax_mlir.dialects.extern_func import ExternFunc
@@ -19,7 +18,7 @@ from relax_mlir.passes.inline_private_functions import inline_call, remove_uncal
 from relax_mlir.passes.patterns.codegen_region import CodegenRegion
 from relax_mlir.passes.patterns.marks import codegens, composites
 from relax_mlir.rewrite.function_editing import functions_by_name, is_private, symbols_of
-from relax_mlir.rewrite.retype import fit
+from relax_mlir.rewrite.replace import fit
 from relax_mlir.transform import ModulePass, PassContext
 from relax_mlir.transform.codegens import codegen_called
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from relax_mlir.analysis.call_inference import infer_call
+from relax_mlir.analysis.type_inference import infer_call
 from relax_mlir.dialects.base import RelaxOp, as_sequence, implies, op_class
 from relax_mlir.dialects.structure import TUPLE, make_tuple, match_shape, tuple_get_item
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, struct_info

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 from relax_mlir import torch_bridge
 
 if TYPE_CHECKING:
-    from relax_mlir.analysis.structural_equal import assert_structural_equal, structural_equal
-    from relax_mlir.analysis.structural_hash import structural_hash
+    from relax_mlir.analysis.structural import assert_structural_equal, structural_equal, structural_hash
     from relax_mlir.builder import BlockBuilder
     from relax_mlir.dialects.types import Callable, Object, Prim, Shape, StructInfo, Tensor, Tuple
     from relax_mlir.dialects.value import Value, Var, var
@@ -44,8 +43,7 @@ if TYPE_CHECKING:
     )
     from relax_mlir.expr_functor import PyExprMutator, PyExprVisitor
     from relax_mlir.frontend.load import load
-    from relax_mlir.ir_module import IRModule
-    from relax_mlir.module_functions import GlobalVar
+    from relax_mlir.ir_module import GlobalVar, IRModule
     from relax_mlir.runtime.build import build
     from relax_mlir.runtime.build_setup import CompileReport
     from relax_mlir.runtime.executable import Executable
@@ -83,7 +81,7 @@ _HOMES = {
     "CompileReport": "relax_mlir.runtime.build_setup",
     "ExecBuilder": "relax_mlir.vm.exec_builder",
     "Executable": "relax_mlir.runtime.executable",
-    "GlobalVar": "relax_mlir.module_functions",
+    "GlobalVar": "relax_mlir.ir_module",
     "IRModule": "relax_mlir.ir_module",
     "Object": "relax_mlir.dialects.types",
     "Prim": "relax_mlir.dialects.types",
@@ -97,11 +95,11 @@ _HOMES = {
     "Value": "relax_mlir.dialects.value",
     "Var": "relax_mlir.dialects.value",
     "VirtualMachine": "relax_mlir.vm.machine",
-    "assert_structural_equal": "relax_mlir.analysis.structural_equal",
+    "assert_structural_equal": "relax_mlir.analysis.structural",
     "build": "relax_mlir.runtime.build",
     "load": "relax_mlir.frontend.load",
-    "structural_equal": "relax_mlir.analysis.structural_equal",
-    "structural_hash": "relax_mlir.analysis.structural_hash",
+    "structural_equal": "relax_mlir.analysis.structural",
+    "structural_hash": "relax_mlir.analysis.structural",
     "te_tensor": "relax_mlir.te.emit_te",
     "var": "relax_mlir.dialects.value",
 }

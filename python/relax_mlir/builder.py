@@ -12,9 +12,9 @@ from typing import Any, Union
 
 import numpy as np
 
-from relax_mlir.analysis.call_inference import infer_call
-from relax_mlir.analysis.purity import acts, impure_functions
-from relax_mlir.analysis.reserved import unusable_name
+from relax_mlir.analysis.call_graph import acts, impure_functions
+from relax_mlir.analysis.invariants import unusable_name
+from relax_mlir.analysis.type_inference import infer_call
 from relax_mlir.dialects import calls, closures, shape_first, structure
 from relax_mlir.dialects.attributes import PARAM_NAME, SYMBOL_BOUNDS
 from relax_mlir.dialects.base import implies
@@ -28,11 +28,10 @@ from relax_mlir.dialects.type_queries import parameter_symbols
 from relax_mlir.dialects.types import Callable, DimLike, Prim, StructInfo, Tensor, struct_info
 from relax_mlir.dialects.value import Scalar, Value, ValueLike, Var, as_value
 from relax_mlir.error import ArgumentError, ShapeError, UnknownNameError, expect
-from relax_mlir.ir_module import IRModule
+from relax_mlir.ir_module import GlobalVar, IRModule, put
 from relax_mlir.ir_queries import defining_op, fresh_name, has_symbol, symbol_names
 from relax_mlir.memory_left import STEP, require
 from relax_mlir.mlir import func, ir
-from relax_mlir.module_functions import GlobalVar, put
 from relax_mlir.symbolic import assume, assuming
 
 Nested = Union[ValueLike, Sequence["Nested"]]  # noqa: UP007 - a forward reference has no operator |

@@ -12,10 +12,11 @@ import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakValueDictionary
 
 from relax_mlir.error import CompileError
-from relax_mlir.fork_safety import native_call
-from relax_mlir.memory_left import for_text, require
+from relax_mlir.fork_safety import Order, native_call, process_lock
+from relax_mlir.memory_left import CONTEXT, for_text, require
 from relax_mlir.mlir import ExecutionEngine, ir, libraries
 
 _LibraryT = TypeVar("_LibraryT", ctypes.CDLL, ctypes.PyDLL)
@@ -172,3 +173,110 @@ class PassPipeline:
     def run(self, module: ir.Module) -> bool:
         """Run the passes on a module, in place; false if one fails (MLIR's message is on stderr)."""
         return bool(library().mlirPassManagerRunOnOp(self._manager, pointer(module.operation)))
+
+
+# A context for IR that belongs to no user's module.
+
+PART_DIALECTS = frozenset(
+    (
+        "affine",
+        "arith",
+        "builtin",
+        "cf",
+        "func",
+        "index",
+        "llvm",
+        "math",
+        "memref",
+        "scf",
+        "ub",
+        "vector",
+        "x86",
+    )
+)
+"""The dialects of levels V, F and L, which are those of a module's compilation units."""
+
+_ALL_DIALECTS = b"""
+module attributes {dlti.dl_spec = #dlti.dl_spec<>} {
+  func.func private @one_op_of_each(%tensor: tensor<0xf32>) {
+    %apply = affine.apply affine_map<() -> (0)>()
+    %number = arith.constant 0.0 : f32
+    %index = index.constant 0
+    %pointer = llvm.mlir.zero : !llvm.ptr
+    %size = math.absf %number : f32
+    %memory = memref.alloca() : memref<1xf32>
+    %region = scf.execute_region -> f32 {
+      scf.yield %number : f32
+    }
+    %poison = ub.poison : f32
+    %vector = vector.broadcast %number : f32 to vector<8xf32>
+    %root = x86.avx.rsqrt %vector : vector<8xf32>
+    %dim = tensor.dim %tensor, %index : tensor<0xf32>
+    cf.br ^end
+  ^end:
+    return
+  }
+}
+"""
+"""Parsing this text loads all dialects that levels V, F and L need, in one call that releases the GIL.
+
+These are `PART_DIALECTS`, and dlti and tensor for the passes. Nothing is loaded later, when several threads run."""
+
+_lock = process_lock(Order.SPARE_CONTEXT)
+
+
+def spare_context() -> ir.Context:
+    """A context that several threads may use concurrently.
+
+    It loads only `PART_DIALECTS`, at its creation: loading all dialects takes as long as compiling a small function.
+    """
+    with _lock:
+        return _spare_context()
+
+
+@functools.cache
+def _spare_context() -> ir.Context:
+    require("a context", CONTEXT)
+    context = ir.Context(load_on_create_dialects=[])
+    parse_module(_ALL_DIALECTS, context)
+    return context
+
+
+# Versions of modules: a change of a module may free ops, so older views of its functions are refused.
+
+
+class Version:
+    """The state of a module when a view of it was created; it ends with the next change."""
+
+    __slots__ = ("__weakref__", "_op", "is_current")
+
+    def __init__(self, op: ir.Operation | None = None) -> None:
+        self._op = op  # while it lives, its address is that of no other op
+        self.is_current = op is not None
+
+
+_current: WeakValueDictionary[int, Version] = WeakValueDictionary()
+"""The versions that views refer to, by the address of the outermost op; a module without views has no entry.
+
+The hash of an op changes with its attributes.
+"""
+
+
+def version(op: ir.Operation | ir.OpView) -> Version:
+    """The current version of the module that contains `op`."""
+    outermost = _outermost(op)
+    return _current.setdefault(pointer(outermost), Version(outermost))
+
+
+def changed(op: ir.Operation | ir.OpView) -> None:
+    """Record a change of the module that contains `op`: older views are refused."""
+    ended = _current.pop(pointer(_outermost(op)), None)
+    if ended is not None:
+        ended.is_current = False
+
+
+def _outermost(op: ir.Operation | ir.OpView) -> ir.Operation:
+    outermost: ir.Operation = op.operation
+    while (parent := outermost.parent) is not None:
+        outermost = parent.operation
+    return outermost

@@ -12,8 +12,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from relax_mlir.error import ArgumentError
-from relax_mlir.rewrite.construct_mutator import PyExprMutator
-from relax_mlir.rewrite.construct_visitor import PyExprVisitor
+from relax_mlir.rewrite.constructs import PyExprMutator, PyExprVisitor
 
 ClassT = TypeVar("ClassT", bound=type)
 

@@ -19,16 +19,19 @@ from __future__ import annotations
 
 import concurrent.futures.thread  # noqa: F401 - it has locks for a fork to take; it has to be known before one begins
 import contextlib
+import faulthandler
 import importlib
 import os
+import signal
 import sys
 import threading
+import warnings
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator
 from enum import IntEnum, auto
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar, overload
 
 PACKAGE = __name__.partition(".")[0]
 
@@ -249,3 +252,59 @@ def _begin_child() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_take_locks, after_in_parent=_give_locks_back, after_in_child=_begin_child)
+
+
+# Properties that are computed once, without a lock.
+#
+# Up to Python 3.11, `functools.cached_property` holds a lock of the class while it computes. Another thread that
+# computes the same property of another object waits, and the child of a fork during the computation waits forever.
+
+ValueT = TypeVar("ValueT")
+
+
+class cached_property(Generic[ValueT]):
+    """A property whose value is stored in the object's dictionary; two threads may compute it concurrently."""
+
+    def __init__(self, function: Callable[[Any], ValueT]) -> None:
+        self._function = function
+        self.__doc__ = function.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> cached_property[ValueT]: ...
+    @overload
+    def __get__(self, instance: object, owner: type) -> ValueT: ...
+    def __get__(self, instance: object | None, owner: type) -> cached_property[ValueT] | ValueT:
+        if instance is None:
+            return self
+        value: ValueT = instance.__dict__.setdefault(self._name, self._function(instance))
+        return value
+
+
+# Run an action in a child process first: MLIR's C++ can crash on bad text, and must not crash the user's process.
+
+
+def crash_of(action: Callable[[], object]) -> str | None:
+    """The name of the signal that ends a child process that runs `action`; None if it exits normally.
+
+    The result, exceptions and output of `action` are lost. On systems without fork, nothing is run.
+    """
+    if not hasattr(os, "fork"):
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # threads of other libraries: the child only runs `action`
+        child = os.fork()
+    if child == 0:
+        faulthandler.disable()  # a crash is an expected result
+        try:
+            quiet = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(quiet, 1)
+            os.dup2(quiet, 2)
+            action()
+        except BaseException:
+            os._exit(1)
+        os._exit(0)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return signal.Signals(-code).name if code < 0 else None

@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-from relax_mlir.analysis.structural_equal import assert_structural_equal, structural_equal
-from relax_mlir.analysis.structural_hash import structural_hash
+from relax_mlir.analysis.structural import assert_structural_equal, structural_equal, structural_hash
 from relax_mlir.ir_module import IRModule
 from relax_mlir.op.op_registry import Op, register_op_attr
 

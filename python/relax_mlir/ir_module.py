@@ -4,36 +4,240 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Union
+from weakref import WeakKeyDictionary
 
 from relax_mlir.analysis import well_formed
+from relax_mlir.analysis.invariants import unusable_name
 from relax_mlir.diagnostics import of_error, parse_file, parse_module
 from relax_mlir.dialects import dialect
+from relax_mlir.dialects.attributes import PARAM_NAME, PRIM_FUNC
 from relax_mlir.dialects.context_pool import pooled_context
-from relax_mlir.error import Diagnostic, ParseError, VerifyError, expect
-from relax_mlir.files import read_text
-from relax_mlir.isolation import crash_of
-from relax_mlir.mlir import func, ir
-from relax_mlir.module_functions import (
-    FunctionLike,
-    GlobalVar,
-    ModuleFunctions,
-    as_function,
-    function_called,
-    put,
-    remove,
+from relax_mlir.dialects.location import renamed
+from relax_mlir.error import (
+    ArgumentError,
+    Diagnostic,
+    ParseError,
+    UnknownNameError,
+    VerifyError,
+    expect,
 )
-from relax_mlir.module_text import PrintOptions, module_text
-from relax_mlir.value_names import keep_names
+from relax_mlir.files import read_text
+from relax_mlir.fork_safety import crash_of
+from relax_mlir.ir_queries import entry_block
+from relax_mlir.mlir import func, ir
+from relax_mlir.module_file import PrintOptions, copied, module_text
 
-if TYPE_CHECKING:  # rich is imported on first display: it takes 5 % of the import time
+if TYPE_CHECKING:
     from rich.syntax import Syntax
 
     from relax_mlir.analysis.module_summary import ModuleSummary
     from relax_mlir.transform import Pass, PassContext
+
+
+# Looking up, removing, adding and replacing functions of a module by name, for `IRModule`.
+
+FunctionLike = Union["func.FuncOp", "IRModule"]
+"""A value to store in a module under a name: a function of any module, or a module of exactly one function."""
+
+_removed: WeakKeyDictionary[ir.Module, ir.Module] = WeakKeyDictionary()
+"""The modules that hold the functions removed from a module, as long as it lives: users may still refer to them."""
+
+
+class GlobalVar(str):
+    """The name of a function, as in TVM: a string, whose `name_hint` is the string itself."""
+
+    __slots__ = ()
+
+    @property
+    def name_hint(self) -> str:
+        """The name."""
+        return str(self)
+
+    def __repr__(self) -> str:
+        return f"GlobalVar({str(self)!r})"
+
+
+class ModuleFunctions(Mapping[GlobalVar, "func.FuncOp"]):
+    """All functions of a module by name, Relax and prim, in order: ``for gv, f in mod.functions.items()``.
+
+    Calling it returns the Relax functions only, without declarations: ``for f in mod.functions()``.
+    """
+
+    def __init__(self, module: ir.Module) -> None:
+        self._module = module
+
+    def __call__(self) -> Iterator[func.FuncOp]:
+        for op in functions_of(self._module):
+            if PRIM_FUNC not in op.attributes and not op.is_external:
+                yield kept(self._module, op)
+
+    def __getitem__(self, name: str) -> func.FuncOp:
+        return kept(self._module, function_called(self._module, name))
+
+    def __iter__(self) -> Iterator[GlobalVar]:
+        return iter([GlobalVar(op.name.value) for op in functions_of(self._module)])
+
+    def __len__(self) -> int:
+        return len(functions_of(self._module))
+
+    def __contains__(self, name: object) -> bool:
+        table = ir.SymbolTable(self._module.operation)
+        return isinstance(name, str) and name in table and isinstance(table[name], func.FuncOp)
+
+
+def functions_of(module: ir.Module) -> list[func.FuncOp]:
+    """All functions at the top level of a module."""
+    expect("the functions of a module: 'module'", module, ir.Module, "an ir.Module, such as mod.mlir")
+    return [op for op in module.body.operations if isinstance(op, func.FuncOp)]
+
+
+def function_called(module: ir.Module, name: str) -> func.FuncOp:
+    """The function `name`; raises `UnknownNameError`."""
+    expect("a function's name", name, str, "a string")
+    table = ir.SymbolTable(module.operation)
+    found = table[name] if name in table else None  # noqa: SIM401 - it has no `get`
+    if not isinstance(found, func.FuncOp):
+        raise UnknownNameError("function", name, [op.name.value for op in functions_of(module)])
+    return found
+
+
+def kept(module: ir.Module, function: func.FuncOp) -> func.FuncOp:
+    """A function for users: it has views of its parts, and keeps the module alive, which owns it."""
+    from relax_mlir.expr.compound import Function
+
+    return Function.view(function, module)
+
+
+def as_function(where: str, source: object) -> func.FuncOp:
+    """The function that `source` is (see `FunctionLike`).
+
+    Raises:
+        ArgumentError: it is none, or a module of several functions; begins with `where`.
+    """
+
+    if isinstance(source, IRModule):
+        found = functions_of(source.mlir)
+        if len(found) != 1:
+            names = ", ".join(op.name.value for op in found) or "none"
+            raise ArgumentError(
+                f"{where}: a module stands for its function if it has just one; it has: {names}. Take one by "
+                'name: mod["f"]'
+            )
+        return kept(source.mlir, found[0])
+    expect(where, source, func.FuncOp, 'a function (mod["f"], or a module of one function)')
+    assert isinstance(source, func.FuncOp)
+    return source
+
+
+def put(module: ir.Module, name: str, source: func.FuncOp) -> func.FuncOp:
+    """Copy `source`, of any module, into `module` as `name`; it replaces the function of that name.
+
+    Recursive calls of `source` call the copy. Weights are shared, not copied.
+
+    Raises:
+        VerifyError: `source` is no valid function. UnsupportedError: it lacks the data of a weight.
+    """
+    expect("a function's name", name, str, "a string")
+    if why := unusable_name(name):
+        raise ArgumentError(f"a function's name {name!r} {why}")
+    old = next((op for op in functions_of(module) if op.name.value == name), None)
+    if old is not None and old.operation == source.operation:
+        return old
+    try:
+        copy = copied(source.operation, module.context)
+    except ir.MLIRError as error:
+        raise VerifyError(f"function '{source.name.value}' is not valid", of_error(error)) from None
+    former = source.name.value
+    with module.context, ir.Location.unknown():
+        if former != name:
+            ir.SymbolTable.replace_all_symbol_uses(former, name, copy)
+            copy.attributes["sym_name"] = ir.StringAttr.get(str(name))
+        module.body.append(copy)
+        if old is not None:
+            copy.move_before(old.operation)
+            remove(module, old)
+    return function_called(module, name)
+
+
+def remove(module: ir.Module, op: ir.Operation | ir.OpView) -> None:
+    """Remove an op from the body of `module`; existing references to it stay readable."""
+    with module.context, ir.Location.unknown():
+        if module not in _removed:
+            _removed[module] = ir.Module.create()
+        _removed[module].body.append(op.operation)
+
+
+# The names of values in IR text, which MLIR's parser drops: kept as names of locations.
+
+_DEFINED = re.compile(rb"(%[\w$.-]+)(:\d+)?(\s*,\s*%[\w$.-]+(:\d+)?)*\s*=\s*$")
+"""The text of a line before the name of an op with results."""
+_NAME = re.compile(rb"%([A-Za-z_$.-][\w$.-]*)")
+_NUMBERED = re.compile(rb"arg\d+")
+"""MLIR's own names for arguments without a name."""
+
+
+def keep_names(module: ir.Module, text: bytes, *sources: str) -> None:
+    """Give each value of `module` the name that it has in `text`, from which `module` was parsed.
+
+    MLIR prints these names; scripts, bindings and messages use them. Values that already have a name, such as those of
+    text with locations, keep it, and numbers (``%0``, ``%arg0``) are not names. A parameter gets its name from its
+    attribute ``relax.name``.
+
+    Args:
+        sources: the file names of the text in locations.
+    """
+    lines = text.split(b"\n")
+
+    def line_of(location: ir.Location) -> tuple[bytes, int] | None:
+        exact: Any = ir.Location.from_attr(location.attr, location.context)
+        if not isinstance(exact, ir.FileLineColLoc) or exact.filename not in sources:
+            return None
+        if not 0 < exact.start_line <= len(lines):
+            return None
+        return lines[exact.start_line - 1], exact.start_col - 1
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if len(op.results) and (place := line_of(op.location)) is not None:
+            line, column = place
+            name = _name(found[1]) if (found := _DEFINED.search(line, 0, column)) else None
+            if name is not None:
+                op.location = ir.Location.name(name, op.location, op.context)
+        for region in op.regions:
+            for block in region.blocks:
+                for argument in block.arguments:
+                    if (place := line_of(argument.location)) is not None:
+                        _name_argument(argument, _name(place[0][place[1] :]))
+        if op.name == "func.func" and "arg_attrs" in op.attributes:
+            _name_parameters(op)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+
+
+def _name(text: bytes) -> str | None:
+    found = _NAME.match(text)
+    return None if found is None or _NUMBERED.fullmatch(found[1]) else found[1].decode()
+
+
+def _name_argument(argument: ir.BlockArgument, name: str | None) -> None:
+    if name is not None:
+        argument.set_location(ir.Location.name(name, argument.location, argument.context))
+
+
+def _name_parameters(function: ir.Operation) -> None:
+    """Name parameters after their attributes, where they have one."""
+    given = ir.ArrayAttr(function.attributes["arg_attrs"])
+    arguments = entry_block(function).arguments if len(function.regions[0].blocks) else ()
+    for argument, attribute in zip(arguments, given, strict=False):
+        attributes = ir.DictAttr(attribute)
+        if PARAM_NAME in attributes and isinstance(attributes[PARAM_NAME], ir.StringAttr):
+            argument.set_location(renamed(attributes[PARAM_NAME].value, argument.location))
+
 
 SHORT_TEXT = 100_000
 """Maximum number of characters of a text whose context may be reused."""
@@ -338,9 +542,9 @@ class IRModule:
 
     def _repr_html_(self) -> str:
         """The script form in colour, for notebooks, readable on light and dark pages."""
-        from relax_mlir import notebook  # needed for this method only
+        from relax_mlir import highlight  # needed for this method only
 
-        return notebook.code(self.script())
+        return highlight.code_html(self.script())
 
     def _coloured(self) -> Syntax:
         from rich.syntax import Syntax

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Container, Iterator, Mapping
 
-from relax_mlir.cached import cached_property
+from relax_mlir.fork_safety import cached_property
 from relax_mlir.mlir import func, ir
 
 FUNCTION = "func.func"

@@ -463,3 +463,35 @@ def _read(path: Path) -> str:
         return path.read_text()
     except OSError:
         return ""
+
+
+# The tile of a GEMM that fits in the vector registers of a target.
+
+TILE_VECTORS = 2
+"""Vectors per row."""
+SPARE_REGISTERS = 2
+"""Registers for the element of A, and for a product or a widened vector."""
+
+
+@dataclass(frozen=True)
+class RegisterTile:
+    """`rows` rows of `vectors` vectors of `lanes` elements; code can use `registers` registers."""
+
+    rows: int
+    vectors: int
+    lanes: int
+    registers: int
+
+    @property
+    def columns(self) -> int:
+        """Elements per row."""
+        return self.lanes * self.vectors
+
+
+def register_tile(target: Target, bits: int) -> RegisterTile:
+    """The tile of accumulators of `bits` bits: it, a row of B and an element of A fill the registers."""
+    # AArch64's code loads elements of A ahead, since its instructions have no memory operands: with too few registers
+    # for that, LLVM spills accumulators.
+    registers = max(4, target.num_vector_registers - (4 if target.architecture == "aarch64" else 0))
+    rows = max(1, (registers - TILE_VECTORS - SPARE_REGISTERS) // TILE_VECTORS)
+    return RegisterTile(rows, TILE_VECTORS, target.lanes(bits), registers)

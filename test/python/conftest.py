@@ -109,7 +109,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def warm_measurers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Child processes that measure candidates of tuning are forked."""
     import warm_measuring
-    from relax_mlir.tuning.measure_process import MeasureProcess
+    from relax_mlir.tuning.measure import MeasureProcess
 
     monkeypatch.setattr(MeasureProcess, "_start", warm_measuring.start)
 

@@ -19,7 +19,7 @@ from relax_mlir.export import inspect_library, metadata
 from relax_mlir.export.metadata import FORMAT, SECTION
 from relax_mlir.files import load_arrays, mapped, open_regular, read_bytes, read_text, why_unreadable
 from relax_mlir.runtime import cache_store, compile_units
-from relax_mlir.tools.run_inputs import read_archive
+from relax_mlir.tools.run_driver import read_archive
 
 REASONS = {
     "folder": "it is a folder",

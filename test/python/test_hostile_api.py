@@ -15,7 +15,7 @@ import relax_mlir as rx
 import sweep
 from hostile import findings, methods, public
 from relax_mlir import op, te, topi, transform, tuning, vm
-from relax_mlir.transform import config
+from relax_mlir.transform import context
 
 PARTS = 8
 Things = dict[str, Callable[..., Any]]
@@ -26,7 +26,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Files are written into an empty folder, no options and code generators are left behind."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("RELAX_MLIR_REPRODUCERS", "0")
-    monkeypatch.setattr(config, "_OPTIONS", dict(config._OPTIONS))
+    monkeypatch.setattr(context, "_OPTIONS", dict(context._OPTIONS))
 
 
 def module() -> rx.IRModule:

@@ -8,7 +8,7 @@ import pytest
 import relax_mlir as rx
 from relax_mlir.analysis import assert_structural_equal
 from relax_mlir.error import ParseError, UnknownNameError
-from relax_mlir.isolation import crash_of
+from relax_mlir.fork_safety import crash_of
 
 TEXT = """
 func.func @main(%x: tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #relax.shape<["n"]>> {

@@ -77,8 +77,8 @@ def test_modules_are_small() -> None:
 
 
 TABLES = {
-    "analysis/memory_estimate": "the two ops that it is about",
-    "expr/program": "the ops of dataflow blocks, and the expression that each leaf is",
+    "analysis/module_summary": "the two ops that it is about",
+    "expr/bindings": "the ops of dataflow blocks, and the expression that each leaf is",
     "vm/codegen/generate": "instructions that are moves",
     "vm/codegen/function_code": "which registers hold memory of their own",
     "vm/codegen/outline_kernels": "the calls that it outlines, and the ops whose results nobody else has",

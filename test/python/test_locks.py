@@ -54,7 +54,7 @@ def faults(path: Path) -> list[str]:
         if name in used and not any(path.as_posix().endswith(place) for place in places)
     ]
     if "cached_property" in used:
-        found.append("cached_property: that of relax_mlir.cached has no lock")
+        found.append("cached_property: that of relax_mlir.fork_safety has no lock")
     if "register_at_fork" in used:
         found.append("register_at_fork: `before_fork` and `after_fork_in_child` of fork_safety keep an order")
     return found

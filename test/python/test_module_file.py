@@ -13,7 +13,7 @@ import pytest
 import relax_mlir as rx
 from relax_mlir import op as R
 from relax_mlir.analysis import assert_structural_equal
-from relax_mlir.analysis.use_def import name_to_binding
+from relax_mlir.analysis.variables import name_to_binding
 from relax_mlir.dialects.constants import to_attribute, to_numpy
 from relax_mlir.error import ArgumentError, ParseError, UnsupportedError
 from relax_mlir.mlir import ir

@@ -17,8 +17,8 @@ from relax_mlir.export import inspect_library
 from relax_mlir.mlir import ir
 from relax_mlir.mlir_text import attribute, quoted, quoted_bytes, symbols_in, undecodable, unquoted
 from relax_mlir.script import parse
-from relax_mlir.transform.options import option_text, split_options
-from relax_mlir.transform.reproducer import Recipe, command
+from relax_mlir.transform.pipeline_text import option_text, split_options
+from relax_mlir.transform.run import Recipe, command
 
 ODD = (
     *('a"b', "a\nb", "a\\b", "a'b", "a b", "ä", "😀", "a${b}", "%s%n", "// x", "\x01exp", "\x7f"),

@@ -6,7 +6,7 @@ from html import unescape
 import numpy as np
 import pytest
 import relax_mlir as rx
-from relax_mlir import notebook
+from relax_mlir import highlight
 from relax_mlir import op as R
 from relax_mlir.profiler import Limits
 
@@ -54,7 +54,7 @@ def test_modules() -> None:
 
 
 def test_every_colour_of_the_style_is_readable() -> None:
-    found = {style["color"] for _, style in notebook.PageStyle if style["color"]}
+    found = {style["color"] for _, style in highlight.PageStyle if style["color"]}
     assert len(found) >= 6
     for page in ("#ffffff", "#111111"):
         assert min(contrast(f"#{colour}", page) for colour in found) >= 4
@@ -77,8 +77,8 @@ def test_profiles_and_plans(executable: rx.Executable, monkeypatch: pytest.Monke
 def test_text_is_escaped() -> None:
     hostile = "<script>alert(1)</script>"
     made = (
-        notebook.table(hostile, [hostile], [[hostile]], 1),
-        notebook.preformatted(hostile),
-        notebook.code(hostile),
+        highlight.table_html(hostile, [hostile], [[hostile]], 1),
+        highlight.preformatted_html(hostile),
+        highlight.code_html(hostile),
     )
     assert all("<script" not in html and "script" in html for html in made)

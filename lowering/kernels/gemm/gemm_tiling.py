@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from relax_mlir.lowering.kernels.core import emit as e
-from relax_mlir.register_tiles import register_tile
-from relax_mlir.target import CACHE_LINE, MIB, Target
+from relax_mlir.target import CACHE_LINE, MIB, Target, register_tile
 
 _FEW_ROWS, _FEW_ROWS_AVX2 = 400, 32
 """The maximum number of rows for which deep packed blocks of B do not pay off (measured; with AVX2 on Zen 3)."""

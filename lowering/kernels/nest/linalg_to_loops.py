@@ -14,7 +14,7 @@ from relax_mlir.lowering.kernels.rows.rows import NEXT_ROW
 from relax_mlir.mlir import ir, linalg
 from relax_mlir.target import Target
 from relax_mlir.transform import ModulePass, PassContext
-from relax_mlir.transform.native_pipeline import run_native
+from relax_mlir.transform.pipeline import run_native
 
 Operation: TypeAlias = ir.Operation
 

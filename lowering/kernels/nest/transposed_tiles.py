@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
-from relax_mlir.cached import cached_property
+from relax_mlir.fork_safety import cached_property
 from relax_mlir.lowering.kernels.core import emit
 from relax_mlir.lowering.kernels.core.emit import Index, Value
 from relax_mlir.lowering.kernels.core.parallel import parallel_loop, part_size

@@ -26,7 +26,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 
-from relax_mlir.cached import cached_property
+from relax_mlir.fork_safety import cached_property
 from relax_mlir.lowering.kernels.core import emit, simd
 from relax_mlir.lowering.kernels.core.emit import Index, Value, in_blocks, is_one_block
 from relax_mlir.lowering.kernels.core.lanes import side_by_side

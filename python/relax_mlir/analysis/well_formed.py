@@ -10,7 +10,7 @@ The invariants; errors and tests cite their numbers:
     that branch only.
  4. `relax.dataflow` contains pure ops without control flow and ends in `relax.output`; a function that is called in it
     has no effects: it contains no `call_packed`, `assert_op`, `print` or `invoke_closure`, and calls no function that
-    does (see `relax_mlir.analysis.purity`).
+    does (see `relax_mlir.analysis.call_graph`).
  5. The types of the operands of a tuple agree with the types of its fields.
  6. The callee of `relax.call` is a Relax function of the module; the arguments fit its parameters, and the
     result is its result with the callee's symbols substituted.
@@ -52,11 +52,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from relax_mlir import symbolic
-from relax_mlir.analysis.call_inference import infer_call
-from relax_mlir.analysis.declared_sizes import PrimCall, wrong_dtypes
-from relax_mlir.analysis.prim_invariants import prim_violations
-from relax_mlir.analysis.purity import acts, impure_functions
-from relax_mlir.analysis.reserved import is_lowered, is_reserved_name, reserved_attributes, unusable_name
+from relax_mlir.analysis.call_graph import acts, impure_functions
+from relax_mlir.analysis.invariants import (
+    PrimCall,
+    is_lowered,
+    is_reserved_name,
+    prim_violations,
+    reserved_attributes,
+    unusable_name,
+    wrong_dtypes,
+)
+from relax_mlir.analysis.type_inference import infer_call
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import PARAM_NAME, PRIM_FUNC
 from relax_mlir.dialects.base import implies

@@ -30,7 +30,7 @@ from relax_mlir.dialects.types import StructInfo, Tensor
 from relax_mlir.dialects.value import Value
 from relax_mlir.dpl import DFPattern, is_op, wildcard
 from relax_mlir.dpl.fusion import FusionPattern, PatternCheckContext, register_patterns
-from relax_mlir.dpl.matcher import definition_of
+from relax_mlir.dpl.patterns import definition_of
 from relax_mlir.error import ArgumentError, UnsupportedError, expect
 from relax_mlir.expr import Attrs
 from relax_mlir.expr.bindings import definition
@@ -42,13 +42,13 @@ from relax_mlir.passes.patterns.fuse_ops_by_pattern import FuseOpsByPattern
 from relax_mlir.runtime import threads
 from relax_mlir.runtime.process_code import load_code, pointer_from
 from relax_mlir.strategy import OpStrategy, SpecializedCondition
-from relax_mlir.strategy.registry import Strategy
+from relax_mlir.strategy.op_strategy import Strategy
 from relax_mlir.symbolic import Dim, prove_equal
 from relax_mlir.symbolic.expr import product
 from relax_mlir.target import MAX_THREADS, Target
 from relax_mlir.transform import Sequential
 from relax_mlir.transform.codegens import register_codegen
-from relax_mlir.transform.pass_pipeline import create_pass
+from relax_mlir.transform.pipeline import create_pass
 
 NAME = "openblas"
 FUNCTION = "relax_mlir.openblas.matmul"

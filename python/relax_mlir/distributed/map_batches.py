@@ -3,22 +3,156 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections import deque
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+import tvm_ffi
+
 from relax_mlir import error as errors
-from relax_mlir.distributed.batch_arguments import arguments_of, received
 from relax_mlir.distributed.engines import Engine, engine_for
-from relax_mlir.distributed.worker import Failed, LibraryFile
+from relax_mlir.distributed.worker import Failed, LibraryFile, Sizes
 from relax_mlir.error import ArgumentError, BatchError, RelaxError, UnknownNameError, expect
+from relax_mlir.ffi import to_numpy
 from relax_mlir.target import MAX_THREADS
 
 if TYPE_CHECKING:
     from relax_mlir.distributed.progress import ProgressBar
+
+
+# Arrays and record batches of Arrow as NumPy arrays over the same memory.
+#
+# Nothing is copied: arrays with another memory layout (missing values, bits, several chunks) are an error.
+
+
+def _pyarrow() -> ModuleType | None:
+    """The module pyarrow if it has been imported; without it no Arrow value can exist."""
+    return sys.modules.get("pyarrow")
+
+
+def is_record_batch(value: object) -> bool:
+    """True if the value is a record batch or table of Arrow."""
+    pyarrow = _pyarrow()
+    return pyarrow is not None and isinstance(value, pyarrow.RecordBatch | pyarrow.Table)
+
+
+def is_arrow_array(value: object) -> bool:
+    """True if the value is an Arrow array, in one or several chunks."""
+    pyarrow = _pyarrow()
+    return pyarrow is not None and isinstance(value, pyarrow.Array | pyarrow.ChunkedArray)
+
+
+def columns_of(batch: Any) -> dict[str, Any]:  # noqa: ANN401 - a class of Arrow, which is optional
+    """The columns of a record batch or table by name."""
+    if len(set(batch.schema.names)) < len(batch.schema.names):
+        raise ArgumentError(f"two columns of the batch have one name: {', '.join(batch.schema.names)}")
+    return dict(zip(batch.schema.names, batch.columns, strict=True))
+
+
+def arrow_to_numpy(array: Any, where: str) -> np.ndarray[Any, Any]:  # noqa: ANN401 - a class of Arrow
+    """An array of numbers; fixed-size lists and fixed-shape tensors of numbers add dimensions.
+
+    Raises ArgumentError, which cites `where`, if a copy would be needed.
+    """
+    pyarrow = _pyarrow()
+    assert pyarrow is not None
+    if isinstance(array, pyarrow.ChunkedArray):
+        if array.num_chunks != 1:
+            raise ArgumentError(f"{where} has {array.num_chunks} chunks; call combine_chunks() first")
+        array = array.chunk(0)
+    if array.null_count:
+        raise ArgumentError(f"{where} has {array.null_count} missing values; call fill_null() first")
+    if isinstance(array, pyarrow.FixedShapeTensorArray):
+        return np.asarray(array.to_numpy_ndarray())
+    if pyarrow.types.is_fixed_size_list(array.type):
+        return arrow_to_numpy(array.flatten(), where).reshape(
+            len(array), array.type.list_size, *_inner(array.type)
+        )
+    try:
+        return np.asarray(array.to_numpy(zero_copy_only=True))
+    except pyarrow.ArrowInvalid as error:
+        raise ArgumentError(f"{where} is a {array.type} of Arrow: {error}; give a NumPy array") from None
+
+
+def _inner(type_: Any) -> tuple[int, ...]:  # noqa: ANN401 - a class of Arrow
+    """The lengths of the fixed-size lists nested in a fixed-size list."""
+    pyarrow = _pyarrow()
+    assert pyarrow is not None
+    inner = type_.value_type
+    return (inner.list_size, *_inner(inner)) if pyarrow.types.is_fixed_size_list(inner) else ()
+
+
+# Convert batches to arguments that can be sent: arrays (of Arrow without a copy), shapes, numbers, and tuples.
+
+
+def arguments_of(batch: object, parameters: Sequence[str]) -> tuple[Any, ...]:
+    """The arguments of a batch, in the form in which they are sent.
+
+    Args:
+        batch: a tuple of arguments; a mapping or an Arrow record batch, which give them by name; or else the only
+            argument.
+        parameters: the names of the function's parameters.
+
+    Raises ArgumentError: an argument is missing, there is one too many, or a value cannot be sent.
+    """
+    if is_record_batch(batch):
+        batch = columns_of(batch)
+    if isinstance(batch, Mapping):
+        if set(batch) != set(parameters):
+            names = ", ".join(map(str, batch)) or "nothing"
+            raise ArgumentError(f"the batch has {names}, but the function takes {', '.join(parameters)}")
+        batch = tuple(batch[name] for name in parameters)
+    elif type(batch) is not tuple:
+        batch = (batch,)
+    if len(batch) != len(parameters):
+        counts = "1 argument" if len(batch) == 1 else f"{len(batch)} arguments"
+        raise ArgumentError(
+            f"the batch has {counts}, but the function takes {len(parameters)} ({', '.join(parameters)})"
+        )
+    return tuple(
+        _traveller(value, f"argument '{name}'") for name, value in zip(parameters, batch, strict=True)
+    )
+
+
+def _traveller(value: Any, where: str) -> Any:  # noqa: ANN401 - any value of a user
+    if isinstance(value, np.ndarray):
+        if value.dtype.hasobject:
+            raise ArgumentError(f"{where} is an array of Python objects, expected one of numbers")
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, tvm_ffi.Shape):
+        return Sizes(tuple(map(int, value)))
+    if isinstance(value, tuple | list | tvm_ffi.Array):
+        return tuple(_traveller(item, f"{where}, element {index}") for index, item in enumerate(value))
+    if is_arrow_array(value):
+        return arrow_to_numpy(value, where)
+    if hasattr(value, "__dlpack__"):
+        try:
+            return to_numpy(value)
+        except (BufferError, RuntimeError, TypeError) as error:
+            raise ArgumentError(f"{where} cannot be read through DLPack: {error}") from error
+    raise ArgumentError(
+        f"{where} is of type {type(value).__name__}, expected an array, a shape, a number, or a tuple of them"
+    )
+
+
+def received(value: Any) -> Any:  # noqa: ANN401 - any result
+    """A result as users get it: shapes become shapes of the FFI."""
+    if isinstance(value, Sizes):
+        return tvm_ffi.Shape(value.values)
+    if isinstance(value, tuple):
+        return tuple(map(received, value))
+    return value
+
 
 IN_FLIGHT_PER_WORKER = 2
 """Batches in flight per worker: one that runs, and one that waits for it."""

@@ -13,10 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import tvm_ffi
 
-from relax_mlir.arrays import to_ffi, to_numpy
-from relax_mlir.ffi_errors import register_errors
+from relax_mlir.ffi import limit_threads, register_errors, thread_pools, to_ffi, to_numpy
 from relax_mlir.fork_safety import Order, process_lock
-from relax_mlir.thread_teams import limit_threads, teams
 
 
 class LibraryFile(NamedTuple):
@@ -87,7 +85,7 @@ def _load(library: LibraryFile) -> tuple[tvm_ffi.Module, list[int]]:
         if (library, inode) not in _libraries:
             _require_same(library)
             module = tvm_ffi.load_module(_spelling(library.path, inode))
-            _libraries[library, inode] = module, teams()
+            _libraries[library, inode] = module, thread_pools()
         return _libraries[library, inode]
 
 

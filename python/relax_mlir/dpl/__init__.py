@@ -5,29 +5,29 @@ A pattern matches values of a program: `is_op`, `wildcard`, `is_const`, …; ope
 `rewrite_bindings` replace what patterns match. The pass ``fuse-ops-by-pattern`` outlines matches into functions.
 """
 
-from relax_mlir.dpl.expression_patterns import (
+from relax_mlir.dpl.pattern_context import PatternContext, PatternSeq
+from relax_mlir.dpl.patterns import (
+    AndPattern,
+    AttrPattern,
     CallPattern,
     ConstantPattern,
     DataflowVarPattern,
+    DataTypePattern,
+    DFPattern,
     ExprPattern,
     ExternFuncPattern,
     GlobalVarPattern,
+    NotPattern,
+    OrPattern,
     PrimArrPattern,
+    ShapePattern,
+    StructInfoPattern,
     TupleGetItemPattern,
     TuplePattern,
+    TypePattern,
     UnorderedTuplePattern,
     VarPattern,
     WildcardPattern,
-)
-from relax_mlir.dpl.narrowing import (
-    AttrPattern,
-    DataTypePattern,
-    ShapePattern,
-    StructInfoPattern,
-    TypePattern,
-)
-from relax_mlir.dpl.pattern_context import PatternContext, PatternSeq
-from relax_mlir.dpl.pattern_functions import (
     has_attr,
     has_dtype,
     is_call_dps_packed,
@@ -45,7 +45,6 @@ from relax_mlir.dpl.pattern_functions import (
     is_var,
     wildcard,
 )
-from relax_mlir.dpl.patterns import AndPattern, DFPattern, NotPattern, OrPattern
 from relax_mlir.dpl.rewrite import rewrite_bindings, rewrite_call
 
 __all__ = [

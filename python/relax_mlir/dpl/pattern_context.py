@@ -7,18 +7,95 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
+from relax_mlir.dialects.bounds import bounds_around
 from relax_mlir.dialects.nodes import Tuple
+from relax_mlir.dialects.traits import EndsBlock, has_trait
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value, Var
-from relax_mlir.dpl import scopes
-from relax_mlir.dpl.expression_patterns import CallPattern
-from relax_mlir.dpl.matcher import Expression, Found, Matcher, definition_of, equal_dims
-from relax_mlir.dpl.patterns import DFPattern, expect_patterns
-from relax_mlir.dpl.uses import Uses
+from relax_mlir.dpl import patterns
+from relax_mlir.dpl.patterns import (
+    CallPattern,
+    DFPattern,
+    Expression,
+    Found,
+    Matcher,
+    definition_of,
+    equal_dims,
+    expect_patterns,
+    program_of,
+)
 from relax_mlir.error import ArgumentError, expect
-from relax_mlir.expr.compound import Call
-from relax_mlir.expr.sequences import BindingBlock
-from relax_mlir.symbolic import assuming
+from relax_mlir.expr.bindings import Program, is_hidden
+from relax_mlir.expr.compound import BindingBlock, Call
+from relax_mlir.mlir import ir
+from relax_mlir.symbolic import Bounds, assuming
+
+# Users of the values of a block, as in its script form: inline tuples and shapes do not count as users.
+
+
+class _Elsewhere(Var):
+    """The users outside of bindings: the outputs of a block or function."""
+
+
+ELSEWHERE = _Elsewhere("elsewhere")
+
+
+class Uses:
+    """The variables that a block binds or uses from outside, and their users."""
+
+    def __init__(self, block: BindingBlock) -> None:
+        bindings = block.bindings
+        self._program: Program | None = bindings[0].program if bindings else None
+        self.bounds: Bounds = bounds_around(bindings[0].operation) if bindings else {}
+        self.values = self._values([op for op in block.ops if not is_hidden(op)])
+
+    def _values(self, ops: Sequence[ir.Operation]) -> list[Value]:
+        """The variables that the ops bind, in order, then those from outside that they use."""
+        if self._program is None:
+            return []
+        bound = [result for op in ops for result in op.results]
+        outside = [operand for op in ops for operand in _visible_operands(op)]
+        found: dict[ir.Value, Value] = {}
+        for ssa in (*bound, *outside):
+            variable = self._program.expression(ssa)
+            assert variable._identity is not None
+            found.setdefault(variable._identity, variable)
+        return list(found.values())
+
+    def users(self, value: Value) -> list[Value]:
+        """The variables whose bindings use `value`, in no particular order."""
+        return [user for user in self.all_users(value) if user is not ELSEWHERE]
+
+    def all_users(self, value: Value) -> list[Value]:
+        """The same, plus `ELSEWHERE` if `value` is an output of a block or function."""
+        assert value._identity is not None
+        found: dict[ir.Value | None, Value] = {}
+        self._collect(value._identity, program_of(value), found)
+        return list(found.values())
+
+    def _collect(self, ssa: ir.Value, program: Program, found: dict[ir.Value | None, Value]) -> None:
+        for use in ssa.uses:
+            user = use.owner.operation
+            if has_trait(user, EndsBlock) or not len(user.results):
+                found[None] = ELSEWHERE
+            elif is_hidden(user):
+                self._collect(user.results[0], program, found)
+            else:
+                found[user.results[0]] = program.variable(user.results[0])
+
+
+def _visible_operands(op: ir.Operation) -> list[ir.Value]:
+    """The operands of an op, with inline (hidden) operands replaced by their own operands."""
+    from relax_mlir.ir_queries import defining_op
+
+    found = []
+    for operand in op.operands:
+        maker = defining_op(operand)
+        if maker is not None and is_hidden(maker):
+            found += _visible_operands(maker)
+        else:
+            found.append(operand)
+    return found
 
 
 @dataclass(frozen=True)
@@ -51,7 +128,7 @@ class PatternSeq:
         expect(f"{what}: 'other'", other, DFPattern | PatternSeq, "a pattern")
         expect(f"{what}: 'index'", index, int, "the number of an argument, or -1 for any")
         behind = PatternSeq([other]) if isinstance(other, DFPattern) else other
-        scopes.require(what).add_use(_Use(self.patterns[-1], behind.patterns[0], index, only))
+        patterns.require_context(what).add_use(_Use(self.patterns[-1], behind.patterns[0], index, only))
         return PatternSeq([*self.patterns, *behind.patterns])
 
     __xor__ = used_by
@@ -81,18 +158,18 @@ class PatternContext:
         self._uses: list[_Use] = []
         self._same_shapes: list[tuple[DFPattern, ...]] = []
         if incremental:
-            around = scopes.require("PatternContext(incremental=True)")
+            around = patterns.require_context("PatternContext(incremental=True)")
             self._patterns = dict(around._patterns)
             self._uses, self._same_shapes = list(around._uses), list(around._same_shapes)
 
     def __enter__(self) -> PatternContext:
-        scopes.enter(self)
+        patterns.enter_context(self)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        scopes.leave(self)
+        patterns.leave_context(self)
 
     def note(self, pattern: DFPattern) -> None:
         """Add a pattern; it is matched if it contains a call, or if a constraint names it."""

@@ -5,24 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from relax_mlir.changes import changed
+from relax_mlir.capi import changed
 from relax_mlir.dialects.structure import is_pure
 from relax_mlir.dialects.value import Value, Var
 from relax_mlir.dpl.pattern_context import PatternContext
 from relax_mlir.dpl.patterns import DFPattern
 from relax_mlir.error import ArgumentError, RelaxError, expect
-from relax_mlir.expr.bindings import binding_of
-from relax_mlir.expr.compound import Call
-from relax_mlir.expr.function import Function
-from relax_mlir.expr.program import Program
-from relax_mlir.expr.sequences import BindingBlock, DataflowBlock
-from relax_mlir.ir_module import IRModule
+from relax_mlir.expr.bindings import Program, binding_of
+from relax_mlir.expr.compound import BindingBlock, Call, DataflowBlock, Function
+from relax_mlir.ir_module import IRModule, kept
 from relax_mlir.ir_queries import defining_op, entry_block
 from relax_mlir.mlir import func as func_dialect
 from relax_mlir.mlir import ir
-from relax_mlir.module_functions import kept
-from relax_mlir.rewrite.block_order import sort_block
-from relax_mlir.rewrite.construct_mutator import PyExprMutator
+from relax_mlir.rewrite.constructs import PyExprMutator
+from relax_mlir.rewrite.function_editing import sort_block
 from relax_mlir.rewrite.mutator import replacement, scratch_function
 from relax_mlir.rewrite.replace import Replacer
 

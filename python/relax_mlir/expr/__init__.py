@@ -21,13 +21,18 @@ from relax_mlir.dialects.checked_types import (
 from relax_mlir.dialects.extern_func import ExternFunc
 from relax_mlir.dialects.nodes import Constant, Node, PrimValue, ShapeExpr, Tuple, TupleGetItem
 from relax_mlir.dialects.value import Value, Var
-from relax_mlir.expr.attrs import Attrs
-from relax_mlir.expr.bindings import Binding, MatchCast, MatchShape, VarBinding
-from relax_mlir.expr.compound import Call, If, LocalFunction, Loop
-from relax_mlir.expr.function import Function
-from relax_mlir.expr.program import DataflowVar
-from relax_mlir.expr.sequences import BindingBlock, DataflowBlock, SeqExpr
-from relax_mlir.module_functions import GlobalVar
+from relax_mlir.expr.bindings import Attrs, Binding, DataflowVar, MatchCast, MatchShape, VarBinding
+from relax_mlir.expr.compound import (
+    BindingBlock,
+    Call,
+    DataflowBlock,
+    Function,
+    If,
+    LocalFunction,
+    Loop,
+    SeqExpr,
+)
+from relax_mlir.ir_module import GlobalVar
 from relax_mlir.op.op_registry import Op
 
 Expr = Value

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from relax_mlir.analysis.call_inference import infer_call
+from relax_mlir.analysis.call_graph import is_pure as has_no_effects
+from relax_mlir.analysis.type_inference import infer_call
 from relax_mlir.builder import BlockBuilder
 from relax_mlir.dialects import calls, structure
 from relax_mlir.dialects.attributes import FUNCTION_ATTRS
@@ -18,15 +19,22 @@ from relax_mlir.dialects.nodes import Constant, Node, Tuple, TupleGetItem
 from relax_mlir.dialects.types import Callable, Object, Shape, StructInfo, dims_attr
 from relax_mlir.dialects.types import Tuple as TupleInfo
 from relax_mlir.dialects.value import Value, Var, as_value, create
-from relax_mlir.error import ArgumentError, UnknownNameError
-from relax_mlir.expr.attrs import Attrs
-from relax_mlir.expr.bindings import Binding, MatchCast
-from relax_mlir.expr.compound import Call, If, LocalFunction, Loop, invocation_of
-from relax_mlir.expr.sequences import BindingBlock, DataflowBlock, SeqExpr
+from relax_mlir.error import ArgumentError, UnknownNameError, expect
+from relax_mlir.expr.bindings import Attrs, Binding, MatchCast
+from relax_mlir.expr.compound import (
+    BindingBlock,
+    Call,
+    DataflowBlock,
+    If,
+    LocalFunction,
+    Loop,
+    SeqExpr,
+    invocation_of,
+)
+from relax_mlir.ir_module import GlobalVar
 from relax_mlir.ir_queries import defining_op, entry_block
 from relax_mlir.mlir import func, ir
-from relax_mlir.module_functions import GlobalVar
-from relax_mlir.module_weights import attribute_in
+from relax_mlir.module_file import attribute_in
 from relax_mlir.op.op_registry import Op, builder_of, op_class_of
 
 LITERALS = (str, bool, int, float)
@@ -388,3 +396,48 @@ def _why_not(name: str) -> str:
     if name in (calls.CallOp.OPERATION_NAME, MakeClosureOp.OPERATION_NAME):
         return "takes the GlobalVar of a function first"
     return "is no call of a program: blocks, functions and passes make it"
+
+
+# Build a function from its parameters, body and result.
+
+
+def build_function(
+    name: str,
+    params: Sequence[Var],
+    body: Value,
+    result: StructInfo | None,
+    is_pure: bool | None,
+    attrs: Mapping[str, Any] | None,
+) -> tuple[ir.Module, ir.Operation]:
+    """Build the function in a new module; see `Function`."""
+    expect("Function: 'params'", params, list | tuple, "a list of Vars")
+    for param in params:
+        expect("Function: a parameter", param, Var, "a Var")
+    expect("Function: 'body'", body, Value, "an expression, such as a SeqExpr")
+    expect("Function: 'is_pure'", is_pure, bool | None, "a bool, or None")
+    expect("Function: 'attrs'", attrs, Mapping | None, "a dictionary, or None")
+    builder = BlockBuilder()
+    emitter = Emitter(builder, anew=True)
+    fresh = [Var(param.name, param.struct_info) for param in params]
+    with builder.function(name, fresh, result=result):
+        for param, var in zip(params, fresh, strict=True):
+            emitter.bind(param, var)
+        builder.emit_func_output(emitter.value(body))
+    module = builder.mod.mlir
+    (view,) = module.body.operations
+    assert isinstance(view, func.FuncOp)
+    if is_pure and not has_no_effects(view):
+        raise ArgumentError(f"Function: '{name}' has effects, but is_pure=True")
+    with module.context:
+        for key, value in _attributes(attrs).items():
+            view.attributes[key] = value
+    return module, view.operation
+
+
+def _attributes(attrs: Mapping[str, Any] | None) -> dict[str, ir.Attribute]:
+    from relax_mlir.script.statements import attribute
+
+    if isinstance(attrs, Attrs):
+        return {key: adopted(value) for key, value in attrs.raw.items()}
+    given = {} if attrs is None else attrs
+    return {key: attribute(key, value) for key, value in given.items() if key != "global_symbol"}

@@ -16,8 +16,8 @@ from relax_mlir.diagnostics import BYTECODE, of_error, parse_module
 from relax_mlir.dialects import dialect
 from relax_mlir.error import ArgumentError, ParseError, RelaxError, UnknownNameError, expect
 from relax_mlir.files import open_regular, read_bytes, why_unreadable
+from relax_mlir.fork_safety import crash_of
 from relax_mlir.ir_module import IRModule
-from relax_mlir.isolation import crash_of
 from relax_mlir.mlir import ir
 
 ARCHIVE = b"PK"

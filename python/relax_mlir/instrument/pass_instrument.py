@@ -10,7 +10,7 @@ from relax_mlir.error import PassError
 
 if TYPE_CHECKING:
     from relax_mlir.ir_module import IRModule
-    from relax_mlir.transform.info import PassInfo
+    from relax_mlir.transform.registry import PassInfo
 
 
 # `PassInstrument`: the base class of objects that observe passes. Subclass it and override what you need.

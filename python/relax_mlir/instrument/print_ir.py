@@ -12,11 +12,11 @@ from relax_mlir.files import path_of
 from relax_mlir.instrument.pass_instrument import PassInstrument
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.mlir import func, ir
-from relax_mlir.module_text import DEFAULT, PrintOptions, file_name, module_text, write_atomically
+from relax_mlir.module_file import DEFAULT, PrintOptions, file_name, module_text, write_atomically
 
 if TYPE_CHECKING:
     from relax_mlir.ir_module import IRModule
-    from relax_mlir.transform.info import PassInfo
+    from relax_mlir.transform.registry import PassInfo
 
 
 # Print the module before and after passes, like ``--mlir-print-ir-*``.

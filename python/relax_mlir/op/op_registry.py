@@ -29,7 +29,22 @@ from relax_mlir.dialects.types import StructInfo, Tensor, Tuple
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import ArgumentError, DTypeError, UnknownNameError, UnsupportedError, expect
 from relax_mlir.mlir import func, ir
-from relax_mlir.op.elsewhere import ELSEWHERE
+
+# Ops of TVM's Relax that do not exist here, and their replacements.
+
+ELSEWHERE = {
+    "builtin.alloc_tensor": "memory.alloc_storage and memory.alloc_tensor make a tensor in explicit memory",
+    "builtin.stop_lift_params": "it marks where a pass stops that is not here, so programs leave it out",
+    "call_builtin_with_ctx": "the virtual machine gives its builtins, the ops R.vm.…, what they need",
+    "call_inplace_packed": "the builder of this name makes a call_packed, which may change its arguments",
+    "call_py_func": "the builder of this name makes a call_packed of the registered function",
+    "call_tir_with_grad": "gradients of programs are not made here, and call_tir computes the same",
+    "memory.ensure_zero_offset": "tensors begin where their memory does, so programs leave it out",
+    "null_value": "an argument that is not given is None",
+    "wrap_param": "constants and parameters are values as any other, so programs leave it out",
+}
+"""The advice for an op, by its name in TVM without ``relax.``."""
+
 
 PREFIX = "relax."
 FAMILIES = ("grad", "image", "memory", "nn", "random", "vision", "vm")
@@ -45,7 +60,7 @@ KEYS = (*RULES, PURITY, PATTERN, STRATEGY)
 DEVICE_OPS = frozenset({"device_copy", "hint_on_device", "on_device", "to_vdevice"})
 """TVM's ops for devices."""
 
-LATE = {STRATEGY: "relax_mlir.strategy.op_attribute"}
+LATE = {STRATEGY: "relax_mlir.strategy.compile_engine"}
 """Attributes that higher layers define, and the modules that hold them."""
 
 _given: dict[str, dict[str, tuple[int, Any]]] = {}

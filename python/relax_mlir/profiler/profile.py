@@ -21,7 +21,7 @@ import tvm_ffi
 from rich.markup import escape
 from rich.table import Table
 
-from relax_mlir import notebook
+from relax_mlir import highlight
 from relax_mlir.error import ArgumentError, UnsupportedError
 from relax_mlir.fork_safety import Order, process_lock
 from relax_mlir.lowering.entry.instrument_calls import FIXED, HEADER
@@ -225,7 +225,7 @@ class Profile:
     def _repr_html_(self) -> str:
         """The table as HTML for notebooks, readable on light and dark pages."""
         title = f"Profile ({TRUNCATED})" if self.truncated else "Profile"
-        return notebook.table(title, (*WORDS, *NUMBERS), self._rows(Limits.measure()), len(WORDS))
+        return highlight.table_html(title, (*WORDS, *NUMBERS), self._rows(Limits.measure()), len(WORDS))
 
     def __repr__(self) -> str:
         return f"<Profile of {len(self.events)} calls; print() shows the table>"

@@ -12,10 +12,8 @@ from relax_mlir.expr.bindings import Binding
 from relax_mlir.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from relax_mlir.rewrite.construct_mutator import PyExprMutator
-    from relax_mlir.rewrite.construct_visitor import PyExprVisitor
-    from relax_mlir.rewrite.mutator import DataflowMutator, ExprMutator
-    from relax_mlir.rewrite.visitor import ExprVisitor
+    from relax_mlir.rewrite.constructs import PyExprMutator, PyExprVisitor
+    from relax_mlir.rewrite.mutator import DataflowMutator, ExprMutator, ExprVisitor
 
 __all__ = ["Binding", "DataflowMutator", "ExprMutator", "ExprVisitor", "PyExprMutator", "PyExprVisitor"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from relax_mlir import symbolic
-from relax_mlir.analysis.type_deduction import Functions, retype_results
+from relax_mlir.analysis.type_inference import Functions, retype_results
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.base import RelaxOp, op_class
 from relax_mlir.dialects.binary import BinaryOp

@@ -1,7 +1,6 @@
 """Run compiled modules: executables, conversion of arrays, and errors that pass through the TVM FFI unchanged."""
 
-from relax_mlir.arrays import to_ffi, to_numpy
-from relax_mlir.ffi_errors import register_errors
+from relax_mlir.ffi import register_errors, to_ffi, to_numpy
 from relax_mlir.runtime.executable import CompiledFunction, Executable
 from relax_mlir.runtime.fast_call import FastCalls, fast_calls
 from relax_mlir.runtime.packed_functions import keep_errors, register_functions

@@ -24,13 +24,12 @@ from relax_mlir.dialects.attributes import CONSTANT_VALUE
 from relax_mlir.dialects.constants import to_numpy
 from relax_mlir.fork_safety import Order, process_lock
 from relax_mlir.mlir import ir, provider
-from relax_mlir.module_weights import program_bytes
+from relax_mlir.module_file import program_bytes
 from relax_mlir.runtime.cache_store import LRU
-from relax_mlir.strategy.shipped import shipped_state
-from relax_mlir.strategy.tuned import history_state
+from relax_mlir.strategy.tuned import history_state, shipped_state
 from relax_mlir.target import Target
 from relax_mlir.transform import PassContext
-from relax_mlir.transform.config import DUMP_DIR
+from relax_mlir.transform.context import DUMP_DIR
 
 # The modules of this project that determine the code of a compilation unit: its cache key depends on their sources.
 
@@ -46,10 +45,10 @@ MAKERS = (
     "relax_mlir.runtime.elf",
     "relax_mlir.runtime.machine_code",
     "relax_mlir.runtime.process_code",
-    "relax_mlir.spare_context",
-    "relax_mlir.transform.info",
-    "relax_mlir.transform.pipeline_parser",
-    "relax_mlir.transform.upstream",
+    "relax_mlir.capi",
+    "relax_mlir.transform.registry",
+    "relax_mlir.transform.pipeline_text",
+    "relax_mlir.transform.pipeline",
 )
 """The modules that generate code from MLIR text, and load it.
 
@@ -76,7 +75,6 @@ PART_MAKERS = (
     "relax_mlir.error",
     "relax_mlir.ir_queries",
     "relax_mlir.mlir_text",
-    "relax_mlir.spare_context",
 )
 """Modules of other packages that also determine the code of compilation units."""
 

@@ -19,7 +19,7 @@ from relax_mlir.runtime.cache_key import cache_key
 from relax_mlir.runtime.elf import SUPPORTED, ObjectFileError
 from relax_mlir.runtime.executable import Engine, Executable, Interface
 from relax_mlir.runtime.machine_code import ObjectCode
-from relax_mlir.strategy.registry import any_registered
+from relax_mlir.strategy.op_strategy import any_registered
 from relax_mlir.target import Target
 from relax_mlir.transform import PassContext
 

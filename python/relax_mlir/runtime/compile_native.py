@@ -24,7 +24,7 @@ from relax_mlir.runtime.executable import Engine, Executable, Interface, Site, p
 from relax_mlir.runtime.machine_code import shared_libraries
 from relax_mlir.target import Target
 from relax_mlir.transform import DiagnosticContext, PassContext, Sequential, create_pass
-from relax_mlir.transform.config import DUMP_DIR, REPRODUCERS, VERIFY_EACH
+from relax_mlir.transform.context import DUMP_DIR, REPRODUCERS, VERIFY_EACH
 from relax_mlir.transform.run import run_on_copy
 
 # Warm-up: one-time work of a process, done on another thread while the first module is lowered.

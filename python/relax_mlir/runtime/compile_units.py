@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
-from relax_mlir.capi import PassPipeline, parse_module
+from relax_mlir.capi import PassPipeline, parse_module, spare_context
 from relax_mlir.error import ArgumentError, CompileError
 from relax_mlir.fork_safety import Order, RenewedLock, after_fork_in_child, before_fork, process_lock
 from relax_mlir.lowering.base.module_parts import FunctionCpu, Internalize, Part, split_module
@@ -38,10 +38,9 @@ from relax_mlir.runtime.machine_code import (
     shared_libraries,
 )
 from relax_mlir.runtime.process_code import key_of
-from relax_mlir.spare_context import spare_context
 from relax_mlir.target import usable_cpus
 from relax_mlir.transform import MLIRPass, ModulePass, PassContext
-from relax_mlir.transform.native_pipeline import run_native
+from relax_mlir.transform.pipeline import run_native
 
 # Lower compilation units from level V or F to level L without the GIL, so that threads lower in parallel.
 

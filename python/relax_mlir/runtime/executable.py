@@ -45,7 +45,7 @@ from relax_mlir.runtime.machine_code import MachineCode
 from relax_mlir.runtime.memory import MemoryPlan
 from relax_mlir.runtime.native_function import NativeFunction
 from relax_mlir.symbolic import Bounds
-from relax_mlir.transform.info import level
+from relax_mlir.transform.registry import level
 
 if TYPE_CHECKING:
     from relax_mlir.profiler import Profile

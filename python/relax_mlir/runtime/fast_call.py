@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import tvm_ffi
 
-from relax_mlir.arrays import DLPACK_CODES, numpy_results
+from relax_mlir.ffi import DLPACK_CODES, numpy_results
 from relax_mlir.lowering.base.unpack import BOOL, DLTENSOR, FLOAT, INT, NONE, SHAPE, TENSOR
 from relax_mlir.lowering.runtime_lib.fast_call import fast_call_text
 from relax_mlir.lowering.runtime_lib.fast_call_state import (

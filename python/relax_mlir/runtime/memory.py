@@ -87,7 +87,7 @@ def poison_memory(on: bool = True) -> None:
 
 
 def bind(table: int) -> None:
-    """Connect a compiled module to the pool; its two pointers {take, give} are at the address `table`."""
+    """Connect a compiled module to the pool; its two pointers {take, give} are at the address `table_html`."""
     state = _state()
     pointers = (ctypes.c_void_p * 2).from_address(table)
     pointers[0], pointers[1] = state.take, state.give
@@ -279,9 +279,9 @@ class MemoryPlan:
 
     def _repr_html_(self) -> str:
         """The table, for notebooks."""
-        from relax_mlir import notebook  # only needed here
+        from relax_mlir import highlight  # only needed here
 
-        return notebook.preformatted(str(self))
+        return highlight.preformatted_html(str(self))
 
     def plot(self, path: str | Path, **values: int) -> None:
         """Draw the buffers of the workspace, time to the right and offsets upwards, for given values of the symbols.

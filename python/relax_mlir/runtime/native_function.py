@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tvm_ffi
 
-from relax_mlir.arrays import holds_array, needs_help, numpy_results, to_ffi
 from relax_mlir.error import ArgumentError, DeviceError
+from relax_mlir.ffi import holds_array, needs_help, numpy_results, to_ffi
 from relax_mlir.lowering.base.signature import Place
 from relax_mlir.runtime import fast_call
 from relax_mlir.runtime.packed_functions import live_error

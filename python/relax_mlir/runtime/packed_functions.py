@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import tvm_ffi
 from tvm_ffi import core
 
-from relax_mlir.arrays import to_numpy
+from relax_mlir.ffi import to_numpy
 
 # Pass exceptions of Python packed functions unchanged through native code to the caller.
 #

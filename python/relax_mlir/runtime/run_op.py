@@ -10,7 +10,6 @@ import numpy as np
 import tvm_ffi
 
 from relax_mlir import symbolic
-from relax_mlir.arrays import to_ffi, to_numpy
 from relax_mlir.builder import BlockBuilder
 from relax_mlir.dialects import dialect
 from relax_mlir.dialects.base import OpArgs, RelaxOp, as_sequence, op_classes
@@ -22,6 +21,7 @@ from relax_mlir.dialects.structure import make_tuple
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple
 from relax_mlir.dialects.value import Value, Var, create
 from relax_mlir.error import ArgumentError, DTypeError, RelaxError, ShapeError
+from relax_mlir.ffi import to_ffi, to_numpy
 from relax_mlir.fork_safety import RenewedLock, after_fork_in_child
 from relax_mlir.lowering.legalize.runtime_calls import RUN_OP, RUN_SHAPE_TO_TENSOR, RUN_TENSOR_TO_SHAPE
 from relax_mlir.mlir import ir

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from relax_mlir import op
-from relax_mlir.analysis.call_inference import infer_call
+from relax_mlir.analysis.type_inference import infer_call
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.attributes import FUNCTION_ATTRS, PRIM_FUNC
 from relax_mlir.dialects.base import RelaxOp, implies, ir_fields, op_classes
@@ -39,7 +39,7 @@ from relax_mlir.dialects.types import Object, Shape, StructInfo, Tensor, Tuple, 
 from relax_mlir.dialects.value import Value, Var, create, create_one
 from relax_mlir.error import DTypeError, RelaxError, UnknownNameError, UnsupportedError
 from relax_mlir.mlir import func, ir
-from relax_mlir.op.elsewhere import ELSEWHERE
+from relax_mlir.op.op_registry import ELSEWHERE
 from relax_mlir.script import function_calls
 from relax_mlir.script.annotations import DIMENSIONS, KINDS, read_annotation, read_dim, read_dims, symbols_of
 from relax_mlir.script.function_calls import (

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from relax_mlir import op
-from relax_mlir.analysis.declared_sizes import filled_buffers
+from relax_mlir.analysis.invariants import filled_buffers
 from relax_mlir.dialects import memory, vm
 from relax_mlir.dialects.calls import CallTirOp, call_dps_packed, call_packed, call_pure_packed
 from relax_mlir.dialects.calls_of_python import call_inplace_packed, call_py_func

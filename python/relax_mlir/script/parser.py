@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
-from relax_mlir.analysis.purity import impure_functions
+from relax_mlir.analysis.call_graph import impure_functions
 from relax_mlir.analysis.well_formed import invalid_types
 from relax_mlir.builder import BlockBuilder
 from relax_mlir.diagnostics import of_error
@@ -19,9 +19,9 @@ from relax_mlir.dialects.location import located_at
 from relax_mlir.dialects.types import Object, StructInfo, Tuple
 from relax_mlir.dialects.value import Var
 from relax_mlir.error import Diagnostic, RelaxError, UnknownNameError, VerifyError
+from relax_mlir.fork_safety import crash_of
 from relax_mlir.ir_module import IRModule
 from relax_mlir.ir_queries import has_symbol
-from relax_mlir.isolation import crash_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.script.annotations import read_annotation
 from relax_mlir.script.calls import Calls

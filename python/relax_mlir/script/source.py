@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from types import CodeType, FrameType
 from typing import Any
 
-from relax_mlir.cached import cached_property
+from relax_mlir.diagnostics import source_lines
 from relax_mlir.error import Diagnostic, RelaxError, ScriptError, UnknownNameError, UnsupportedError
-from relax_mlir.source_frame import source_lines
+from relax_mlir.fork_safety import cached_property
 
 COMMAND, PROMPT = "<string>", "<stdin>"
 """Python's file names of such text. Later versions name each typed input separately."""

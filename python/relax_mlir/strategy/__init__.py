@@ -13,18 +13,28 @@ from typing import TYPE_CHECKING
 from relax_mlir.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from relax_mlir.strategy.call_lowering import (
+    from relax_mlir.strategy.compile_engine import (
+        CachedFunc,
+        CompileEngine,
         LoweredOutput,
         get_valid_implementations,
         lower_call,
         select_implementation,
     )
-    from relax_mlir.strategy.compile_engine import CachedFunc, CompileEngine
-    from relax_mlir.strategy.implementation import OpImplementation
-    from relax_mlir.strategy.op_strategy import OpSpecialization, OpStrategy, SpecializedCondition
-    from relax_mlir.strategy.registry import register_strategy, temporary_strategy, unregister_strategy
-    from relax_mlir.strategy.report import StrategyDecision, StrategyReport, explain_strategy
-    from relax_mlir.strategy.selection import Candidate, Selection
+    from relax_mlir.strategy.op_strategy import (
+        Candidate,
+        OpImplementation,
+        OpSpecialization,
+        OpStrategy,
+        Selection,
+        SpecializedCondition,
+        StrategyDecision,
+        StrategyReport,
+        explain_strategy,
+        register_strategy,
+        temporary_strategy,
+        unregister_strategy,
+    )
 
 __all__ = [
     "CachedFunc",

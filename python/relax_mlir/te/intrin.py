@@ -10,10 +10,9 @@ from functools import lru_cache
 
 from relax_mlir.dialects import dtypes
 from relax_mlir.error import ArgumentError, DTypeError
-from relax_mlir.register_tiles import register_tile
 from relax_mlir.script.parser import parse
 from relax_mlir.symbolic import symbol
-from relax_mlir.target import Target
+from relax_mlir.target import Target, register_tile
 from relax_mlir.te.reductions import reduce_axis
 from relax_mlir.te.reductions import sum as sum_of
 from relax_mlir.te.schedule.tensor_intrin import TensorIntrin, decl_tensor_intrin

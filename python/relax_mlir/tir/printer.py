@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from relax_mlir.analysis.structural_equal import structural_equal
+from relax_mlir.analysis.structural import structural_equal
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.attributes import (
     DTYPE,

@@ -1,30 +1,137 @@
-"""The work of ``relax-compile``: read, compile, write."""
+"""The work of ``relax-compile``: read, compile, write, report."""
 
 from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
+from time import perf_counter
+from types import TracebackType
 
-from relax_mlir.error import ArgumentError, ParseError
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from relax_mlir import terminal
+from relax_mlir.error import ArgumentError, ParseError, UnknownNameError
 from relax_mlir.export import CompiledCode, cross_build, export_library, inspect_library
 from relax_mlir.export.compiled_code import FILE_ENDING
+from relax_mlir.frontend.common import hidden
 from relax_mlir.frontend.load import read_module
 from relax_mlir.ir_module import IRModule
 from relax_mlir.lowering.pipeline import PREFIX, SUMMARIES, pipeline
-from relax_mlir.module_text import write_atomically
+from relax_mlir.mlir import func, ir
+from relax_mlir.module_file import write_atomically
 from relax_mlir.runtime.build import build
-from relax_mlir.runtime.build_setup import MACHINE_CODE
+from relax_mlir.runtime.build_setup import MACHINE_CODE, listening
 from relax_mlir.runtime.executable import Executable
 from relax_mlir.target import Target
 from relax_mlir.tools import emit_code
+from relax_mlir.tools.command_line import load_strategies, require_folder, tuned_schedules
 from relax_mlir.tools.compile_command import ENDINGS, TOOL
-from relax_mlir.tools.compile_report import Report
-from relax_mlir.tools.module_input import keep_entries
-from relax_mlir.tools.output_file import require_folder
-from relax_mlir.tools.tuned_option import load_strategies, tuned_schedules
+from relax_mlir.tools.supervise import note
 from relax_mlir.transform import PassContext
+
+# Reports of ``relax-compile``: a progress bar on terminals, and phases and sizes on request.
+
+
+class Report:
+    """Phases and their durations: as a progress bar on terminals while entered, and as a table at the end.
+
+    `steps` are the names of all steps, if they are known: without them, the bar shows no fraction.
+    """
+
+    def __init__(self, verbose: bool, steps: Sequence[str] = ()) -> None:
+        self.verbose, self.steps = verbose, list(steps)
+        self.console = Console(file=sys.stderr, width=terminal.width())
+        self.rows: list[tuple[str, float]] = []
+        self._heard: list[tuple[str, float]] = []
+        self._open = ExitStack()
+        self._bar = Progress(
+            TextColumn("{task.description:<18}"),
+            BarColumn(),
+            TimeElapsedColumn(),
+            console=self.console,
+            transient=True,
+            disable=not self.console.is_terminal,
+        )
+        self._task = self._bar.add_task("", total=len(self.steps) or None)
+
+    def __enter__(self) -> Report:
+        self._open.enter_context(self._bar)
+        self._open.enter_context(hidden())
+        self._open.enter_context(listening(self._hear))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._open.close()
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Run a phase of this name in the context."""
+        note(f"it was {name}")
+        self._begin(name)
+        self._heard.clear()
+        started = perf_counter()
+        yield
+        ended = perf_counter()
+        self.rows.append((name, ended - started))
+        ends = [start for _, start in self._heard[1:]]
+        self.rows += [
+            (f"  {step}", end - start)
+            for (step, start), end in zip(self._heard, [*ends, ended], strict=False)
+        ]
+
+    def _hear(self, step: str) -> None:
+        """Record that a step of the compiler begins."""
+        self._heard.append((step, perf_counter()))
+        self._begin(step)
+
+    def _begin(self, step: str) -> None:
+        done = self.steps.index(step) if step in self.steps else None
+        self._bar.update(self._task, description=step, completed=done, refresh=True)
+
+    def show(self, *paths: Path) -> None:
+        """Print the table of phases, and the sizes of files."""
+        if not self.verbose:
+            return
+        table = terminal.report_table("", ["phase"], ["ms"])
+        for name, seconds in self.rows:
+            table.add_row(name, f"{1e3 * seconds:.1f}")
+        terminal.print_table(table, self.console)
+        for path in paths:
+            self.console.print(f"{path}: {path.stat().st_size:,} bytes", highlight=False, soft_wrap=True)
+
+
+# Preparation of the input modules of command-line tools.
+
+
+def keep_entries(module: IRModule, entries: list[str]) -> IRModule:
+    """The module with only these functions public; compilation removes functions that they do not need.
+
+    Raises UnknownNameError if there is no such public function.
+    """
+    public = {
+        op.name.value: op
+        for op in module.mlir.body.operations
+        if isinstance(op, func.FuncOp) and "sym_visibility" not in op.attributes
+    }
+    for entry in entries:
+        if entry not in public:
+            raise UnknownNameError("public function", entry, public)
+    if not entries:
+        return module
+    kept = module.clone()
+    with kept.context:
+        private = ir.StringAttr.get("private")
+        for op in kept.mlir.body.operations:
+            if isinstance(op, func.FuncOp) and op.name.value in public and op.name.value not in entries:
+                op.attributes["sym_visibility"] = private
+    return kept
+
 
 BYTECODE = ".vmexec"
 _CODE = {"llvm-ir": emit_code.llvm_ir, "asm": emit_code.assembly, "bytecode": emit_code.bytecode}

@@ -21,7 +21,7 @@ from relax_mlir.lowering.pipeline import pipeline
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
 from relax_mlir.transform import PassContext
-from relax_mlir.transform.info import level
+from relax_mlir.transform.registry import level
 
 
 def llvm_ir(mod: IRModule, target: str | Target = "cpu") -> str:

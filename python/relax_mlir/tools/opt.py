@@ -29,15 +29,15 @@ TAKES = {"print-target": "target", "print-completion": "print-completion"}
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command in this process; 0 on success, else 1."""
+    from relax_mlir import terminal
     from relax_mlir.error import RelaxError
-    from relax_mlir.tools import colour
     from relax_mlir.tools.opt_options import parse_arguments
 
-    colour.choose(None)
+    terminal.choose_colour(None)
     try:
         options = parse_arguments(arguments)
         if "color" in options.values:
-            colour.choose(options.on("color"))
+            terminal.choose_colour(options.on("color"))
         if any(options.on(name) for name in TEXTS):
             sys.stdout.write(_text(options))
             return 0
@@ -45,7 +45,7 @@ def run(arguments: Sequence[str]) -> int:
 
         return Driver(options).run()
     except RelaxError as error:
-        print(colour.error_line(TOOL, error, sys.stderr), file=sys.stderr)
+        print(terminal.error_line(TOOL, error, sys.stderr), file=sys.stderr)
         return 1
 
 

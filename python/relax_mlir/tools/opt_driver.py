@@ -8,36 +8,116 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from relax_mlir.analysis.well_formed import invalid_types, verify_linkable
-from relax_mlir.diagnostics import BYTECODE, collect, name_source, of_error, parse_module
+from relax_mlir.diagnostics import BYTECODE, collect, name_source, of_error, parse_module, source_frame
 from relax_mlir.dialects import dialect
 from relax_mlir.error import CompileError, Diagnostic, ParseError, RelaxError, UnknownNameError, VerifyError
 from relax_mlir.files import read_bytes
 from relax_mlir.frontend.load import ARCHIVE, is_python, read_module
-from relax_mlir.instrument import PassInstrument, PassStatistics, PassTimingInstrument
+from relax_mlir.instrument import (
+    DumpStages,
+    FileTree,
+    PassInstrument,
+    PassStatistics,
+    PassTimingInstrument,
+    PrintAfter,
+    PrintBefore,
+    WellFormed,
+)
+from relax_mlir.ir_module import IRModule, keep_names
 from relax_mlir.mlir import ir
-from relax_mlir.module_text import module_text, write_atomically
+from relax_mlir.module_file import PrintOptions, module_text, write_atomically
 from relax_mlir.passes.fusion.report import explain_fusion
-from relax_mlir.source_frame import source_frame
-from relax_mlir.strategy.report import StrategyReport, explain_strategy
-from relax_mlir.tools import opt_watchers
-from relax_mlir.tools.colour import error_line, is_coloured
-from relax_mlir.tools.expectations import compare, read_expectations
+from relax_mlir.strategy.op_strategy import StrategyReport, explain_strategy
+from relax_mlir.terminal import NOTE, error_line, is_coloured, paint
+from relax_mlir.tools.command_line import require_folder, tuned_schedules
+from relax_mlir.tools.opt_actions import bytecode_of, compare, read_expectations, show, verify_roundtrip
 from relax_mlir.tools.opt_flags import EMITTED
 from relax_mlir.tools.opt_options import Options, pipeline_elements
-from relax_mlir.tools.output_file import require_folder
-from relax_mlir.tools.roundtrip import bytecode_of, verify_roundtrip
-from relax_mlir.tools.shown_diagnostics import show
 from relax_mlir.tools.supervise import note
-from relax_mlir.tools.tuned_option import tuned_schedules
-from relax_mlir.transform import PassContext, Sequential
-from relax_mlir.transform.config import DUMP_DIR, VERIFY_EACH
-from relax_mlir.transform.loop_report import explain_loops
-from relax_mlir.transform.pass_pipeline import passes_of
-from relax_mlir.transform.pipeline_parser import Element
-from relax_mlir.transform.reproducer import Recipe, read_recipe
-from relax_mlir.value_names import keep_names
+from relax_mlir.transform import PassContext, PassInfo, Sequential, registry
+from relax_mlir.transform.context import DUMP_DIR, VERIFY_EACH, explain_loops
+from relax_mlir.transform.pipeline import passes_of
+from relax_mlir.transform.pipeline_text import Element
+from relax_mlir.transform.run import Recipe, read_recipe
+
+# The instruments that options of ``relax-opt`` request, and their print options.
+
+BEFORE = ("mlir-print-ir-before", "mlir-print-ir-before-all")
+AFTER = ("mlir-print-ir-after", "mlir-print-ir-after-all", "mlir-print-ir-after-change")
+
+
+class Breadcrumbs(PassInstrument):
+    """Records the current pass, for the message after a crash."""
+
+    def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
+        note(f"pass '{info.text}' ran")
+
+
+def print_options(options: Options) -> PrintOptions:
+    """The options of printing modules."""
+    without_body = None
+    if options.on("elide-kernels"):
+        from relax_mlir.tools.opt_actions import is_library_kernel  # needed for this option only
+
+        without_body = is_library_kernel
+    return PrintOptions(
+        debug_info=options.on("mlir-print-debuginfo"),
+        elements_limit=options.number("mlir-elide-elementsattrs-if-larger"),
+        generic=options.on("mlir-print-op-generic"),
+        local_scope=options.on("mlir-print-local-scope"),
+        value_names=options.on("mlir-use-nameloc-as-prefix", True),
+        without_body=without_body,
+    )
+
+
+def requested_instruments(options: Options) -> Iterator[PassInstrument]:
+    """The instruments that the options request; timing last, so that it does not measure printing.
+
+    Raises ParseError if a printing option is set and nothing is printed.
+    """
+    yield Breadcrumbs()
+    yield from _printers(options)
+    if options.text("dump-stages"):
+        yield DumpStages(options.text("dump-stages"), print_options(options))
+    if options.on("check-well-formed"):
+        yield WellFormed()
+    if options.on("mlir-pass-statistics"):
+        yield PassStatistics()
+    if options.on("mlir-timing"):
+        yield PassTimingInstrument()
+
+
+def check_printing(options: Options) -> None:
+    """Raise ParseError for a dump folder without dumps, UnknownNameError for an unknown pass."""
+    for name in (*options.names(BEFORE[0]), *options.names(AFTER[0])):
+        if not (registry.is_known(name) or registry.is_upstream(name)):
+            raise registry.unknown_pass(name)
+    directory = "mlir-print-ir-tree-dir"
+    if options.text(directory) and not any(options.values.get(name) for name in BEFORE + AFTER):
+        raise ParseError(
+            f"--{directory} says where dumps go: give --mlir-print-ir-after-all, too, or its like"
+        )
+
+
+def _printers(options: Options) -> Iterator[PassInstrument]:
+    directory = options.text("mlir-print-ir-tree-dir")
+    common: dict[str, Any] = {
+        "stream": sys.stderr,
+        "options": print_options(options),
+        "module_scope": options.on("mlir-print-ir-module-scope"),
+        "tree": FileTree(directory) if directory else None,
+        "heading": lambda text: paint(text, NOTE, sys.stderr),
+    }
+    named_before, all_before = options.names(BEFORE[0]), options.on(BEFORE[1])
+    if all_before or named_before:
+        yield PrintBefore(None if all_before else named_before, **common)
+    named_after, all_after, on_change = options.names(AFTER[0]), options.on(AFTER[1]), options.on(AFTER[2])
+    if all_after or on_change or named_after:
+        yield PrintAfter(None if all_after or not named_after else named_after, on_change=on_change, **common)
+
 
 SEPARATOR = re.compile(rb"^// -----.*$", re.MULTILINE)
 OUTPUT_SEPARATOR = "// -----\n"
@@ -70,7 +150,7 @@ class Driver:
             RelaxError: a bad command line, or a file that cannot be read or written.
         """
         self._check_emit()
-        opt_watchers.check(self.options)
+        check_printing(self.options)
         if self.options.text("o") not in ("", STDIN):
             require_folder(Path(self.options.text("o")))
         if not self.options.on("run-reproducer"):
@@ -91,7 +171,7 @@ class Driver:
             explain_loops() as loops,
         ):
             if self.options.on("dump-pass-pipeline"):
-                from relax_mlir.tools.pipeline_text import pipeline_text  # needed for this option only
+                from relax_mlir.tools.opt_actions import pipeline_text  # needed for this option only
 
                 print(pipeline_text(pipeline.passes, context), file=sys.stderr)
             for part in _split(data) if self.options.on("split-input-file") else [Part(data, 1)]:
@@ -133,11 +213,11 @@ class Driver:
         """The passes to run; unknown names fail here, before the input is read."""
         elements = pipeline_elements(self.options)
         if self.options.on("memory-plan") or self.options.names("bind"):
-            from relax_mlir.tools import plan_text  # needed for these options only
+            from relax_mlir.tools import opt_actions  # needed for these options only
 
             if self.options.on("memory-plan") and not elements:
-                elements = (Element(plan_text.PIPELINE),)
-            self.bindings = plan_text.bindings(self.options.names("bind"))
+                elements = (Element(opt_actions.PLAN_PIPELINE),)
+            self.bindings = opt_actions.symbol_values(self.options.names("bind"))
         return Sequential(passes_of(elements), name="relax-opt")
 
     def _reproduce(self, data: bytes) -> bytes:
@@ -216,16 +296,16 @@ class Driver:
                 text = script(module)
                 return self._painted(text, is_script=True)
             if self.options.on("memory-plan"):
-                from relax_mlir.tools.plan_text import plans_text  # needed for this option only
+                from relax_mlir.tools.opt_actions import plans_text  # needed for this option only
 
                 return plans_text(module, self.bindings)
-            return self._painted(module_text(module, opt_watchers.print_options(self.options)))
+            return self._painted(module_text(module, print_options(self.options)))
 
     def _painted(self, text: str, is_script: bool = False) -> str:
         """The output in colour, if it goes to a standard output that has colours."""
         if self.options.text("o") not in ("", STDIN) or not is_coloured(sys.stdout):
             return text
-        from relax_mlir.tools.coloured_text import ir_in_colours, script_in_colours  # on terminals only
+        from relax_mlir.highlight import ir_in_colours, script_in_colours  # on terminals only
 
         return script_in_colours(text) if is_script else ir_in_colours(text)
 
@@ -235,7 +315,7 @@ class Driver:
         if self.options.on("mlir-disable-threading"):
             context.enable_multithreading(False)
         if self.options.text("irdl-file"):
-            from relax_mlir.tools.irdl_file import load_irdl_file  # needed for this option only
+            from relax_mlir.tools.opt_actions import load_irdl_file  # needed for this option only
 
             load_irdl_file(self.options.text("irdl-file"), context)
         return context
@@ -261,7 +341,7 @@ class Driver:
             DUMP_DIR: self.options.text("dump-failures"),
         }
         level = self.options.number("opt-level")
-        self.watchers = list(opt_watchers.instruments(self.options))
+        self.watchers = list(requested_instruments(self.options))
         context = PassContext(
             opt_level=2 if level is None else level,
             required_pass=recipe.required,

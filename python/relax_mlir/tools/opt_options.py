@@ -14,9 +14,14 @@ from dataclasses import dataclass, field
 from relax_mlir.error import ParseError, UnknownNameError
 from relax_mlir.tools.opt_flags import ALIASES, BY_NAME, Flag
 from relax_mlir.transform import registry
-from relax_mlir.transform.options import option_text, option_types, split_options
-from relax_mlir.transform.pipeline_parser import Element, parse_elements
-from relax_mlir.transform.upstream_names import PASSES, PIPELINES
+from relax_mlir.transform.pipeline_text import (
+    Element,
+    option_text,
+    option_types,
+    parse_elements,
+    split_options,
+)
+from relax_mlir.transform.registry import MLIR_PASSES, MLIR_PIPELINES
 
 TRUE, FALSE = frozenset({"", "1", "true"}), frozenset({"0", "false"})
 
@@ -119,11 +124,11 @@ def _store(flag: Flag, value: str, options: Options) -> None:
 
 
 def _is_pass(name: str) -> bool:
-    return registry.is_known(name) or name in PASSES or name in PIPELINES
+    return registry.is_known(name) or name in MLIR_PASSES or name in MLIR_PIPELINES
 
 
 def _known() -> list[str]:
-    return [*BY_NAME, *registry.names(), *PASSES, *PIPELINES]
+    return [*BY_NAME, *registry.names(), *MLIR_PASSES, *MLIR_PIPELINES]
 
 
 def _attached(argument: str) -> str:

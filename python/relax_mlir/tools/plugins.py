@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
+from relax_mlir.diagnostics import with_frames
 from relax_mlir.error import ArgumentError, ParseError, RelaxError
 from relax_mlir.files import read_text
-from relax_mlir.source_frame import with_frames
 from relax_mlir.transform import Pass, registry
-from relax_mlir.transform.user_place import place_in
+from relax_mlir.transform.run import place_in
 
 
 def load_plugin(path: str) -> None:

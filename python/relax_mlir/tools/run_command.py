@@ -6,10 +6,16 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from relax_mlir.tools.command_help import CommandHelp, examples
-from relax_mlir.tools.command_line import add_common, completed, non_negative, run_tool
+from relax_mlir.tools.command_line import (
+    CommandHelp,
+    add_common,
+    add_tuned,
+    completed,
+    examples,
+    non_negative,
+    run_tool,
+)
 from relax_mlir.tools.supervise import supervised
-from relax_mlir.tools.tuned_option import add_tuned
 
 TOOL = "relax-run"
 

@@ -12,7 +12,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 
-from relax_mlir.tools.colour import error_line
+from relax_mlir.terminal import error_line
 
 SIZE = 4096
 IN_PROCESS_VARIABLE = "RELAX_MLIR_IN_PROCESS"

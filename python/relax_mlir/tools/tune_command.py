@@ -6,10 +6,15 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from relax_mlir.tools.command_help import CommandHelp, examples
-from relax_mlir.tools.command_line import add_common, completed, run_tool
+from relax_mlir.tools.command_line import (
+    CommandHelp,
+    add_common,
+    add_strategies,
+    completed,
+    examples,
+    run_tool,
+)
 from relax_mlir.tools.supervise import supervised
-from relax_mlir.tools.tuned_option import add_strategies
 
 TOOL = "relax-tune"
 SEARCHES = ("evolutionary", "random", "model", "optuna")

@@ -10,63 +10,70 @@ if TYPE_CHECKING:
     from relax_mlir.passes.fusion.report import FusionDecision, FusionReport, explain_fusion
     from relax_mlir.passes.patterns.codegen_region import CodegenRegion, CompositeCall
     from relax_mlir.transform.codegens import register_codegen
-    from relax_mlir.transform.config import ConfigOption, register_config_option
     from relax_mlir.transform.constructors import *  # noqa: F403 - all passes, whose names are generated
-    from relax_mlir.transform.context import PassContext
-    from relax_mlir.transform.diagnostic_context import DiagnosticContext
-    from relax_mlir.transform.info import PassInfo
-    from relax_mlir.transform.loop_report import LoopDecision, LoopReport, explain_loops
-    from relax_mlir.transform.pass_base import Pass
-    from relax_mlir.transform.pass_decorators import (
-        dataflowblock_pass,
-        function_pass,
-        module_pass,
-        prim_func_pass,
+    from relax_mlir.transform.context import (
+        ConfigOption,
+        DiagnosticContext,
+        LoopDecision,
+        LoopReport,
+        PassContext,
+        explain_loops,
+        register_config_option,
     )
-    from relax_mlir.transform.pass_pipeline import create_pass, get_pass, parse_pipeline
     from relax_mlir.transform.passes import (
         DataflowBlockPass,
         FunctionPass,
         ModulePass,
+        Pass,
         PrimFuncPass,
+        dataflowblock_pass,
+        function_pass,
+        module_pass,
+        prim_func_pass,
         relax_functions,
     )
-    from relax_mlir.transform.registry import register_pass
-    from relax_mlir.transform.sequential import PipelinePass, Sequential
-    from relax_mlir.transform.upstream import MLIRPass
+    from relax_mlir.transform.pipeline import (
+        MLIRPass,
+        PipelinePass,
+        Sequential,
+        create_pass,
+        get_pass,
+        parse_pipeline,
+    )
+    from relax_mlir.transform.registry import PassInfo, register_pass
 
 _HOMES = {
     "CodegenRegion": "passes.patterns.codegen_region",
     "CompositeCall": "passes.patterns.codegen_region",
-    "ConfigOption": "transform.config",
+    "ConfigOption": "transform.context",
     "DataflowBlockPass": "transform.passes",
-    "DiagnosticContext": "transform.diagnostic_context",
+    "DiagnosticContext": "transform.context",
     "FunctionPass": "transform.passes",
     "FusionDecision": "passes.fusion.report",
     "FusionPattern": "dpl.fusion",
     "FusionReport": "passes.fusion.report",
-    "LoopDecision": "transform.loop_report",
-    "LoopReport": "transform.loop_report",
-    "MLIRPass": "transform.upstream",
+    "LoopDecision": "transform.context",
+    "LoopReport": "transform.context",
+    "MLIRPass": "transform.pipeline",
     "ModulePass": "transform.passes",
-    "Pass": "transform.pass_base",
+    "Pass": "transform.passes",
     "PatternCheckContext": "dpl.fusion",
     "PassContext": "transform.context",
-    "PassInfo": "transform.info",
-    "PipelinePass": "transform.sequential",
+    "PassInfo": "transform.registry",
+    "PipelinePass": "transform.pipeline",
     "PrimFuncPass": "transform.passes",
-    "Sequential": "transform.sequential",
-    "create_pass": "transform.pass_pipeline",
-    "dataflowblock_pass": "transform.pass_decorators",
+    "Sequential": "transform.pipeline",
+    "create_pass": "transform.pipeline",
+    "dataflowblock_pass": "transform.passes",
     "explain_fusion": "passes.fusion.report",
-    "explain_loops": "transform.loop_report",
-    "function_pass": "transform.pass_decorators",
-    "get_pass": "transform.pass_pipeline",
-    "module_pass": "transform.pass_decorators",
-    "parse_pipeline": "transform.pass_pipeline",
-    "prim_func_pass": "transform.pass_decorators",
+    "explain_loops": "transform.context",
+    "function_pass": "transform.passes",
+    "get_pass": "transform.pipeline",
+    "module_pass": "transform.passes",
+    "parse_pipeline": "transform.pipeline",
+    "prim_func_pass": "transform.passes",
     "register_codegen": "transform.codegens",
-    "register_config_option": "transform.config",
+    "register_config_option": "transform.context",
     "register_pass": "transform.registry",
     "register_patterns": "dpl.fusion",
     "relax_functions": "transform.passes",

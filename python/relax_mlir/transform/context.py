@@ -16,21 +16,162 @@ The rules are TVM's:
 
 from __future__ import annotations
 
+import builtins
 import threading
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from relax_mlir.diagnostics import report
-from relax_mlir.error import Diagnostic, RelaxError, expect
+from relax_mlir.diagnostics import location_text, report, with_frames
+from relax_mlir.error import (
+    ArgumentError,
+    Diagnostic,
+    RelaxError,
+    UnknownNameError,
+    expect,
+)
 from relax_mlir.instrument.pass_instrument import PassInstrument
-from relax_mlir.transform.config import ConfigOption, check_config, config_option, config_options
-from relax_mlir.transform.diagnostic_context import DiagnosticContext, Place, diagnostic_at
-from relax_mlir.transform.info import PassInfo, known_name, level, pass_names
+from relax_mlir.mlir import ir
+from relax_mlir.transform.registry import PassInfo, known_name, level, pass_names
 
 if TYPE_CHECKING:
     from relax_mlir.ir_module import IRModule
+
+
+# Registered options of `PassContext.config`: each has a type, a default and one line of help.
+
+
+@dataclass(frozen=True)
+class ConfigOption:
+    """A valid key of `PassContext.config`."""
+
+    key: str
+    type: type
+    default: object
+    help: str
+
+    def check(self, value: object) -> object:
+        """The value, converted if the conversion is exact (an int for a float).
+
+        Raises:
+            ArgumentError: the value has another type.
+        """
+        if self.type is float and isinstance(value, int) and not isinstance(value, bool):
+            return float(value)
+        if isinstance(value, self.type) and (self.type is bool or not isinstance(value, bool)):
+            return value
+        raise ArgumentError(
+            f"config option '{self.key}' takes {self.type.__name__}, got {type(value).__name__}: {value!r}"
+        )
+
+
+_OPTIONS: dict[str, ConfigOption] = {}
+
+
+def register_config_option(key: str, type: type, default: object, help: str = "") -> ConfigOption:
+    """Register `key` as an option of every `PassContext`.
+
+    Raises:
+        ArgumentError: the key is taken, or the default does not have the type.
+    """
+    what = "register_config_option"
+    expect(f"{what}: 'key'", key, str, "the name of an option")
+    expect(f"{what}: 'type'", type, builtins.type, "a class, such as int")
+    expect(f"{what}: 'help'", help, str, "a text")
+    if key in _OPTIONS:
+        raise ArgumentError(f"config option '{key}' is registered already")
+    option = ConfigOption(key, type, default, help)
+    option.check(default)
+    _OPTIONS[key] = option
+    return option
+
+
+def config_option(key: str) -> ConfigOption:
+    """The option of that key; raises UnknownNameError, which lists near matches."""
+    if key not in _OPTIONS:
+        raise UnknownNameError("config option", key, _OPTIONS)
+    return _OPTIONS[key]
+
+
+def config_options() -> tuple[ConfigOption, ...]:
+    """All registered options, sorted by key."""
+    return tuple(_OPTIONS[key] for key in sorted(_OPTIONS))
+
+
+def check_config(config: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A copy of `config`, after checking that every key is registered and every value has its option's type."""
+    return {key: config_option(key).check(value) for key, value in (config or {}).items()}
+
+
+VERIFY_EACH = register_config_option("pass.verify_each", bool, True, "verify the module after every pass").key
+REPRODUCERS = register_config_option(
+    "pass.reproducers", bool, True, "leave a module and a command that reproduce the failure of a pass"
+).key
+DUMP_DIR = register_config_option(
+    "pass.dump_dir", str, "", "directory for the module as it was before a pass that failed"
+).key
+BOUNDS_CHECK = register_config_option(
+    "tir.bounds_check",
+    str,
+    "auto",
+    "run-time checks in prim funcs: auto (where nothing is proved), all (of all prim funcs), none (nothing is safe)",
+).key
+SHIPPED_VALUES = register_config_option(
+    "strategy.shipped_values",
+    bool,
+    True,
+    "give the project's own schedules the values of knobs that come with the package for classes of CPUs",
+).key
+MATH_FAST = register_config_option(
+    "math.fast",
+    bool,
+    False,
+    "exp, exp2, tanh and erf, and what is made of them, but for f64, by shorter polynomials: to 1e-5, not some ulp",
+).key
+
+
+# `DiagnosticContext`: the diagnostics that the passes of a `PassContext` report, for the caller.
+
+Place = ir.Operation | ir.OpView | ir.Value | ir.Location | None
+"""The subject of a message: the location of an op, of a value, or a location itself."""
+
+
+class DiagnosticContext:
+    """Warnings, errors and remarks of passes, and of MLIR during passes, in the order in which they were reported.
+
+    >>> found = DiagnosticContext()
+    >>> with PassContext(diag_ctx=found):
+    ...     mod = Sequential([...])(mod)
+    >>> print(found.render())
+    """
+
+    def __init__(self) -> None:
+        self.diagnostics: list[Diagnostic] = []
+
+    def emit(self, diagnostic: Diagnostic) -> None:
+        """Append a diagnostic."""
+        self.diagnostics.append(diagnostic)
+
+    def of_severity(self, severity: str) -> list[Diagnostic]:
+        """The diagnostics of a severity: ``"error"``, ``"warning"``, ``"note"`` or ``"remark"``."""
+        return [diagnostic for diagnostic in self.diagnostics if diagnostic.severity == severity]
+
+    def render(self) -> str:
+        """The diagnostics, each with its source underlined if that can be read; empty if there are none."""
+        return "\n".join(with_frames(str(diagnostic)) for diagnostic in self.diagnostics)
+
+
+def diagnostic_at(severity: str, message: str, place: Place) -> Diagnostic:
+    """A diagnostic at the location of `place`."""
+    if isinstance(place, ir.Location):
+        location: ir.Location | None = place
+    else:
+        location = None if place is None else place.location
+    return Diagnostic(severity, "unknown" if location is None else location_text(location), message)
 
 
 class _ThreadState(threading.local):
@@ -216,3 +357,61 @@ def as_instruments(given: Iterable[PassInstrument] | None) -> list[PassInstrumen
 
 
 _state = _ThreadState()
+
+
+# Decisions about loop annotations, and their reasons: the records, and the text of ``relax-opt --explain-loops``.
+
+
+@dataclass(frozen=True)
+class LoopDecision:
+    """The decision about a loop of prim func `function`: `honoured` if it runs as `kind` requests, and the `reason`.
+
+    `place` is the source line of the loop. The `reason` of an honoured loop says what its kind amounts to.
+    """
+
+    function: str
+    place: str
+    kind: str
+    honoured: bool
+    reason: str
+
+
+@dataclass
+class LoopReport:
+    """The decisions about annotated loops, in order."""
+
+    decisions: list[LoopDecision] = field(default_factory=list)
+
+    def render(self) -> str:
+        """The decisions as text; copies of a loop with equal decisions are merged."""
+        decisions = dict.fromkeys(self.decisions)
+        lines = [
+            f"{d.kind if d.honoured else 'serial':<11}{d.function}: "
+            f"{'' if d.honoured else f'T.{d.kind}, but '}{d.reason}, at {d.place}"
+            for d in decisions
+        ]
+        honoured = sum(d.honoured for d in decisions)
+        return "\n".join([*lines, f"{honoured} as their kind says, {len(decisions) - honoured} serial"])
+
+
+_report: ContextVar[LoopReport | None] = ContextVar("loop_report", default=None)
+
+
+@contextmanager
+def explain_loops() -> Iterator[LoopReport]:
+    """Collect the decisions about `T.vectorized`, `T.unroll` and `T.parallel` loops in the ``with`` block.
+
+    Example: `with explain_loops() as report: rx.build(module, cache=False)`, then `print(report.render())`. A module
+    from the cache has no decisions.
+    """
+    report = LoopReport()
+    token = _report.set(report)
+    try:
+        yield report
+    finally:
+        _report.reset(token)
+
+
+def open_report() -> LoopReport | None:
+    """The report of the innermost active `explain_loops`; None if there is none."""
+    return _report.get()

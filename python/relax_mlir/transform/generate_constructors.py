@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from relax_mlir.module_text import write_atomically
+from relax_mlir.module_file import write_atomically
 from relax_mlir.transform.registry import PASSES
 
 PIPELINES = PASSES["relax-to-calls"].partition(":")[0]

@@ -1,34 +1,153 @@
-"""The kinds of pass that are written in Python, and the decorators that create them from plain functions.
+"""The classes of passes that are written in Python, and the decorators that create them from plain functions.
 
 A pass with options is a frozen dataclass. Its fields are its options, and its docstring is its help::
 
     @dataclass(frozen=True)
     class FuseOps(ModulePass):
-        \"\"\"Group ops into kernels.\"\"\"
+        '''Group ops into kernels.'''
 
         name: ClassVar[str] = "fuse-ops"
         max_depth: int = 4
 
-        def run(self, module: ir.Module, ctx: PassContext) -> None: ...
-"""
+        def run(self, module: ir.Module, ctx: PassContext) -> None: ..."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from typing import ClassVar
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from relax_mlir.cached import cached_property
+from relax_mlir.capi import changed
 from relax_mlir.dialects.attributes import PRIM_ATTRS, PRIM_FUNC, SKIP_OPTIMIZATION
 from relax_mlir.dialects.bounds import read_bounds
-from relax_mlir.error import PassError
+from relax_mlir.error import ArgumentError, PassError, RelaxError, expect
+from relax_mlir.fork_safety import cached_property
+from relax_mlir.ir_module import IRModule, as_function, functions_of, kept, put, remove
 from relax_mlir.mlir import func, ir
-from relax_mlir.module_functions import functions_of
+from relax_mlir.module_file import attribute_in, copied
 from relax_mlir.symbolic import assuming
 from relax_mlir.transform.context import PassContext
-from relax_mlir.transform.failure import guarded
-from relax_mlir.transform.info import PassInfo
-from relax_mlir.transform.options import check_options, format_options
-from relax_mlir.transform.pass_base import Pass
+from relax_mlir.transform.pipeline_text import check_options, format_options
+from relax_mlir.transform.registry import PassInfo, level, pass_names, remember
+from relax_mlir.transform.run import Run, current_module, guarded, run_in_place, run_on_copy
+
+if TYPE_CHECKING:
+    from relax_mlir.transform.registry import PassInfo
+
+
+# The passes that a pass requires, in the order in which they run before it.
+
+
+def required_passes(info: PassInfo) -> list[Pass]:
+    """The passes that must run before, each after the passes that it requires.
+
+    Raises:
+        UnknownNameError: a required name that is not registered.
+        RelaxError: passes that require one another.
+    """
+    order: dict[str, Pass] = {}
+    _collect(info, (info.name,), order)
+    return list(order.values())
+
+
+def _collect(info: PassInfo, path: tuple[str, ...], order: dict[str, Pass]) -> None:
+    from relax_mlir.transform.pipeline import get_pass
+
+    for name in info.required:
+        if name in path:
+            raise RelaxError(f"passes require each other: {' -> '.join((*path, name))}")
+        if name in order:
+            continue
+        needed = get_pass(name)
+        _collect(needed.info, (*path, name), order)
+        order[name] = needed
+
+
+# `Pass`: the interface of every pass, and how a pass is run.
+
+ModuleT = TypeVar("ModuleT", IRModule, ir.Module)
+
+
+class Pass(ABC):
+    """A transformation of a module.
+
+    Calling a pass returns a new module and leaves the argument unchanged; `apply_` changes a module in place. Both run
+    the pass under the current context and call its instruments.
+    """
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if isinstance(name := cls.__dict__.get("name"), str):
+            remember(name)
+
+    @property
+    @abstractmethod
+    def info(self) -> PassInfo:
+        """Name, level, required passes, textual form."""
+
+    @abstractmethod
+    def execute(self, module: ir.Module, ctx: PassContext) -> None:
+        """Transform `module` in place, without calling instruments."""
+
+    def __call__(self, module: ModuleT, ctx: PassContext | None = None) -> ModuleT:
+        """Return the transformed `module`, an `IRModule` or the MLIR module in one.
+
+        The result is a new module in the same context, which shares the weights, even if the pass changes nothing or an
+        instrument skips it. The argument is unchanged, also when the pass fails, and references to its ops and values
+        stay valid. Instruments get the new module.
+
+        Args:
+            module: the module, valid IR.
+            ctx: the context, by default the current one of this thread.
+
+        Raises:
+            VerifyError: the module is invalid before the outermost pass.
+            PassError: the pass failed, or left an invalid module.
+            RelaxError: an error of the pass itself, with the pass's name added.
+        """
+        mod, ctx = self._checked(module), PassContext.current() if ctx is None else ctx
+        with run_on_copy(mod, ctx, self.info.text) as run:
+            self._run(run, ctx)
+        return run.mod if isinstance(module, IRModule) else run.mod.mlir
+
+    def apply_(self, module: ModuleT, ctx: PassContext | None = None) -> ModuleT:
+        """Run on `module` in place and return it; arguments and errors are those of a call.
+
+        If the pass fails, the module is restored to its state before the outermost pass; the caller's references to its
+        ops are then stale.
+        """
+        mod, ctx = self._checked(module), PassContext.current() if ctx is None else ctx
+        with run_in_place(mod, ctx, self.info.text) as run:
+            self._run(run, ctx)
+        return module
+
+    def _checked(self, module: IRModule | ir.Module) -> IRModule:
+        expect(f"pass '{self.info.name}': the module", module, IRModule | ir.Module, "an IRModule")
+        return module if isinstance(module, IRModule) else IRModule(module)
+
+    def _run(self, run: Run, ctx: PassContext, ask: bool = True) -> None:
+        """Run on the module of `run`; `ask` is false for a pass that another pass requires."""
+        info = self.info
+        if ask:
+            self._run_required(run, ctx)
+        if not ctx.before_pass(run.mod, info, ask):
+            return
+        try:
+            self.execute(run.mod.mlir, ctx)
+        finally:
+            changed(run.mod.operation)
+        if not info.composite:
+            run.history.append(info.name)
+        ctx.after_pass(run.mod, info)
+
+    def _run_required(self, run: Run, ctx: PassContext) -> None:
+        needed = required_passes(self.info)
+        fresh = run.just_run(frozenset(other.info.name for other in needed))
+        for other in needed:
+            if other.info.name not in fresh:
+                other._run(run, ctx, ask=False)
+
 
 DATAFLOW = "relax.dataflow"
 
@@ -176,3 +295,213 @@ def dataflow_blocks(function: func.FuncOp) -> list[ir.Operation]:
 
     function.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
     return found
+
+
+# Store the results of users' passes in their modules; see `relax_mlir.transform.passes`.
+
+VISIBILITY = "sym_visibility"
+
+
+def works_in_place(function: Callable[..., Any]) -> bool:
+    """True if a function is annotated ``-> None``: it changes its argument in place."""
+    return getattr(function, "__annotations__", {}).get("return", ...) in (None, "None")
+
+
+def take_module(what: str, mod: IRModule, result: object, in_place: bool) -> None:
+    """Replace the contents of `mod` by those of the module `result`, which may be `mod` itself.
+
+    Raises:
+        ArgumentError: `result` is no module; begins with `what`, the pass.
+    """
+    if result is None and in_place:
+        return
+    if isinstance(result, ir.Module):
+        result = IRModule(result)
+    if not isinstance(result, IRModule):
+        raise ArgumentError(_fault(what, result, "an IRModule: the one that it was given, or a new one"))
+    if result.mlir == mod.mlir:
+        return
+    new = [copied(op.operation, mod.context) for op in result.body.operations]
+    for old in list(mod.body.operations):
+        remove(mod.mlir, old)
+    with mod.context, ir.Location.unknown():
+        for op in new:
+            mod.body.append(op)
+        attributes = mod.operation.attributes
+        for name in list(attributes):
+            del attributes[name]
+        for name in list(result.operation.attributes):
+            attributes[name] = attribute_in(result.operation.attributes[name], mod.context)
+
+
+def take_function(what: str, mod: IRModule, function: func.FuncOp, result: object, in_place: bool) -> None:
+    """Replace `function` by the function `result`, which may be `function` itself; name and visibility stay.
+
+    Raises:
+        ArgumentError: `result` is no function; begins with `what`, the pass.
+    """
+    if result is None and in_place:
+        return
+    name = function.name.value
+    if not isinstance(result, func.FuncOp | IRModule):
+        raise ArgumentError(_fault(what, result, f"a function: '{name}', or a new one in its place"))
+    new = as_function(f"{what} returned a wrong value", result)
+    if new.operation == function.operation:
+        return
+    public = VISIBILITY not in function.attributes
+    visibility = None if public else function.attributes[VISIBILITY]
+    made = put(mod.mlir, name, new)
+    if visibility is not None:
+        made.attributes[VISIBILITY] = visibility
+    elif VISIBILITY in made.attributes:
+        del made.attributes[VISIBILITY]
+
+
+def take_block(what: str, block: ir.Operation, result: object, in_place: bool) -> None:
+    """Check that `result` is the dataflow block itself, which is changed in place.
+
+    Raises:
+        ArgumentError: it is something else; begins with `what`, the pass.
+    """
+    if not (result is None and in_place) and result is not block:
+        raise ArgumentError(_fault(what, result, "the block that it was given, changed in place"))
+
+
+def _fault(what: str, result: object, expected: str) -> str:
+    if result is None:
+        return (
+            f"{what} returned None, expected {expected}. A function that changes what it is given, in place, and "
+            "returns nothing says so: '-> None'"
+        )
+    return f"{what} returned {type(result).__name__}, expected {expected}"
+
+
+# `module_pass`, `function_pass`, `prim_func_pass`, `dataflowblock_pass`: passes of plain functions and plain classes.
+#
+# A decorated function becomes a pass; a decorated class with ``transform_module`` (``transform_function``,
+# ``transform_dataflowblock``) becomes a pass class. Functions take ``(mod, ctx)``, or ``(function, mod, ctx)`` and
+# ``(block, mod, ctx)``, where `mod` is an `IRModule`. They return a module (a function): either their argument, changed
+# in place, or a new one, whose contents replace the old ones. A function that only works in place may be annotated
+# ``-> None`` and return nothing::
+#
+#     @module_pass(opt_level=2)
+#     def transform(mod, ctx):
+#         new = rx.IRModule({"abs": f})
+#         new.update(mod)
+#         return new
+
+
+def module_pass(
+    target: Any = None,  # noqa: ANN401 - a function or a class
+    *,
+    opt_level: int = 0,
+    name: str | None = None,
+    required: Iterable[str] | None = None,
+) -> Any:  # noqa: ANN401 - a pass, a pass class, or a decorator
+    """Create a `ModulePass` from ``f(mod, ctx)`` or from a class with ``transform_module``."""
+    return _decorate(target, ModulePass, "run", "transform_module", _on_module, opt_level, name, required)
+
+
+def function_pass(
+    target: Any = None,  # noqa: ANN401 - a function or a class
+    *,
+    opt_level: int = 0,
+    name: str | None = None,
+    required: Iterable[str] | None = None,
+) -> Any:  # noqa: ANN401 - a pass, a pass class, or a decorator
+    """Create a `FunctionPass` from ``f(function, mod, ctx)`` or from a class with ``transform_function``."""
+    return _decorate(
+        target, FunctionPass, "run_on_function", "transform_function", _on_function, opt_level, name, required
+    )
+
+
+def prim_func_pass(
+    target: Any = None,  # noqa: ANN401 - a function or a class
+    *,
+    opt_level: int = 0,
+    name: str | None = None,
+    required: Iterable[str] | None = None,
+) -> Any:  # noqa: ANN401 - a pass, a pass class, or a decorator
+    """Create a `PrimFuncPass` from ``f(function, mod, ctx)`` or from a class with ``transform_function``."""
+    return _decorate(
+        target, PrimFuncPass, "run_on_function", "transform_function", _on_function, opt_level, name, required
+    )
+
+
+def dataflowblock_pass(
+    target: Any = None,  # noqa: ANN401 - a function or a class
+    *,
+    opt_level: int = 0,
+    name: str | None = None,
+    required: Iterable[str] | None = None,
+) -> Any:  # noqa: ANN401 - a pass, a pass class, or a decorator
+    """Create a `DataflowBlockPass` from ``f(block, mod, ctx)`` or from a class with ``transform_dataflowblock``."""
+    return _decorate(
+        target,
+        DataflowBlockPass,
+        "run_on_block",
+        "transform_dataflowblock",
+        _on_block,
+        opt_level,
+        name,
+        required,
+    )
+
+
+def _decorate(
+    target: Any,  # noqa: ANN401 - a function or a class
+    base: type,
+    method: str,
+    user_method: str,
+    adapt: Callable[[Callable[..., Any], bool], Callable[..., None]],
+    opt_level: int,
+    name: str | None,
+    required: Iterable[str] | None,
+) -> Any:  # noqa: ANN401 - a pass, a pass class, or a decorator
+    def make(target: Any) -> Any:  # noqa: ANN401 - a function or a class
+        if not callable(target):
+            raise ArgumentError(f"a pass is made of a function or a class, not of {target!r}")
+        expect("a pass: 'name'", name, str | None, "a string")
+        called = name or target.__name__
+        settings = {
+            "name": called,
+            "opt_level": level(f"pass '{called}': 'opt_level'", opt_level),
+            "required": pass_names(f"pass '{called}': 'required'", required),
+            "__doc__": target.__doc__,
+            "__module__": target.__module__,
+        }
+        if not inspect.isclass(target):
+            work = adapt(lambda _, *arguments: target(*arguments), works_in_place(target))
+            return type(target.__name__, (base,), {**settings, method: work})()
+        if not hasattr(target, user_method):
+            raise ArgumentError(f"class {target.__name__} has no method {user_method}")
+        of_user = getattr(target, user_method)
+        return type(
+            target.__name__, (target, base), {**settings, method: adapt(of_user, works_in_place(of_user))}
+        )
+
+    return make if target is None else make(target)
+
+
+def _on_module(function: Callable[..., Any], in_place: bool) -> Callable[..., None]:
+    def run(self: ModulePass, module: ir.Module, ctx: PassContext) -> None:
+        mod = current_module(module)
+        take_module(f"pass '{self.name}'", mod, function(self, mod, ctx), in_place)
+
+    return run
+
+
+def _on_function(function: Callable[..., Any], in_place: bool) -> Callable[..., None]:
+    def run(self: FunctionPass, target: func.FuncOp, module: ir.Module, ctx: PassContext) -> None:
+        mod = current_module(module)
+        result = function(self, kept(module, target), mod, ctx)
+        take_function(f"pass '{self.name}'", mod, target, result, in_place)
+
+    return run
+
+
+def _on_block(function: Callable[..., Any], in_place: bool) -> Callable[..., None]:
+    def run(self: DataflowBlockPass, block: ir.Operation, module: ir.Module, ctx: PassContext) -> None:
+        take_block(f"pass '{self.name}'", block, function(self, block, current_module(module), ctx), in_place)
+
+    return run

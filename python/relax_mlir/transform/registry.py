@@ -1,18 +1,20 @@
-"""Pass names → classes, as data: the class is imported when a pass is first looked up.
+"""Registry of passes: pass names → classes, as data; MLIR's names, and the properties of passes.
 
-To add a pass, add one line to `PASSES`.
-"""
+The class of a pass is imported when it is first looked up. To add a pass, add one line to `PASSES`."""
 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from types import ModuleType
 from typing import TYPE_CHECKING, cast
 
 from relax_mlir.error import ArgumentError, RelaxError, UnknownNameError, expect
 
 if TYPE_CHECKING:
-    from relax_mlir.transform.pass_base import Pass
+    from relax_mlir.transform.passes import Pass
+
 
 PASSES: dict[str, str] = {
     "canonicalize-bindings": "relax_mlir.passes.canonicalize_bindings:CanonicalizeBindings",
@@ -172,10 +174,8 @@ def is_known(name: str) -> bool:
 
 def is_upstream(name: str) -> bool:
     """True if MLIR has a pass or a pipeline of that name."""
-    from relax_mlir.transform.upstream_names import PASSES as UPSTREAM
-    from relax_mlir.transform.upstream_names import PIPELINES
 
-    return name in UPSTREAM or name in PIPELINES
+    return name in MLIR_PASSES or name in MLIR_PIPELINES
 
 
 def name_of_class(text: str) -> str:
@@ -216,9 +216,182 @@ def pass_class(name: str) -> type[Pass]:
 
 def unknown_pass(name: str) -> UnknownNameError:
     """The error for a name that neither this project nor MLIR knows."""
-    from relax_mlir.transform.upstream_names import PASSES as UPSTREAM
-    from relax_mlir.transform.upstream_names import PIPELINES
 
     return UnknownNameError(
-        "pass", name, [*names(), *UPSTREAM, *PIPELINES], "relax-opt --show-passes lists all"
+        "pass", name, [*names(), *MLIR_PASSES, *MLIR_PIPELINES], "relax-opt --show-passes lists all"
     )
+
+
+# Names of MLIR's passes, pipelines and dialects in the bindings wheel, as data.
+#
+# The bindings cannot list them. Only messages and ``--show-passes`` use this list; MLIR itself decides if a name
+# exists. A test checks that the bindings know every name here.
+
+_PASSES = """
+acc-bind-routine acc-cg-to-gpu acc-compute-lowering acc-declare-gpu-module-insertion
+acc-emit-remarks-data acc-emit-remarks-loop acc-emit-remarks-private acc-if-clause-lowering
+acc-implicit-data acc-implicit-declare acc-implicit-routine acc-legalize-serial acc-loop-tiling
+acc-recipe-materialization acc-routine-lowering acc-routine-to-gpu-func acc-specialize-for-device
+acc-specialize-for-host acc-to-llvm affine-data-copy-generate affine-expand-index-ops
+affine-expand-index-ops-as-affine affine-fold-memref-alias-ops affine-loop-coalescing
+affine-loop-fusion affine-loop-invariant-code-motion affine-loop-normalize affine-loop-tile
+affine-loop-unroll affine-loop-unroll-jam affine-parallelize affine-pipeline-data-transfer
+affine-raise-from-memref affine-scalrep affine-simplify-min-max affine-simplify-structures
+affine-simplify-with-bounds affine-super-vectorize amdgpu-emulate-atomics amdgpu-maskedload-to-load
+amdgpu-resolve-strided-metadata arith-emulate-unsupported-floats arith-emulate-wide-int arith-expand
+arith-int-range-narrowing arith-unsigned-when-equivalent arm-neon-2d-to-intr
+arm-sme-outer-product-fusion arm-sme-vector-legalization arm-sve-legalize-vector-storage
+async-func-to-async-runtime async-parallel-for async-runtime-policy-based-ref-counting
+async-runtime-ref-counting async-runtime-ref-counting-opt async-to-async-runtime
+bubble-down-memory-space-casts buffer-deallocation-simplification buffer-hoisting buffer-loop-hoisting
+buffer-results-to-out-params bufferization-lower-deallocations canonicalize composite-fixed-point-pass
+control-flow-sink convert-affine-for-to-gpu convert-amdgpu-to-rocdl convert-arith-to-amdgpu
+convert-arith-to-apfloat convert-arith-to-arm-sme convert-arith-to-emitc convert-arith-to-llvm
+convert-arith-to-spirv convert-arm-sme-to-llvm convert-arm-sme-to-scf convert-async-to-llvm
+convert-bufferization-to-memref convert-cf-to-llvm convert-cf-to-spirv convert-complex-to-libm
+convert-complex-to-llvm convert-complex-to-rocdl-library-calls convert-complex-to-spirv
+convert-complex-to-standard convert-elementwise-to-linalg convert-func-to-emitc convert-func-to-llvm
+convert-func-to-spirv convert-gpu-to-llvm-spv convert-gpu-to-nvvm convert-gpu-to-rocdl
+convert-gpu-to-spirv convert-index-to-llvm convert-index-to-spirv convert-linalg-to-affine-loops
+convert-linalg-to-loops convert-linalg-to-parallel-loops convert-linalg-to-std convert-math-to-apfloat
+convert-math-to-emitc convert-math-to-funcs convert-math-to-libm convert-math-to-llvm
+convert-math-to-nvvm convert-math-to-rocdl convert-math-to-spirv convert-math-to-xevm
+convert-memref-to-emitc convert-memref-to-spirv convert-nvgpu-to-nvvm convert-nvvm-to-llvm
+convert-openacc-to-scf convert-openmp-to-llvm convert-parallel-loops-to-gpu convert-pdl-to-pdl-interp
+convert-scf-to-cf convert-scf-to-emitc convert-scf-to-openmp convert-scf-to-spirv
+convert-shape-constraints convert-shape-to-std convert-shard-to-mpi convert-spirv-to-llvm
+convert-tensor-to-linalg convert-tensor-to-spirv convert-to-emitc convert-to-llvm convert-ub-to-llvm
+convert-ub-to-spirv convert-vector-to-amx convert-vector-to-arm-sme convert-vector-to-gpu
+convert-vector-to-llvm convert-vector-to-scf convert-vector-to-spirv convert-vector-to-xegpu
+convert-xegpu-to-xevm convert-xevm-to-llvm cse decorate-spirv-composite-type-layout
+drop-equivalent-buffer-results duplicate-function-elimination eliminate-empty-tensors
+empty-tensor-to-alloc-tensor enable-arm-streaming ensure-debug-info-scope-on-llvm-func expand-realloc
+expand-strided-metadata finalize-memref-to-llvm flatten-memref fold-tensor-subset-ops form-expressions
+generate-runtime-verification gpu-async-region gpu-decompose-memrefs gpu-eliminate-barriers
+gpu-kernel-outlining gpu-launch-sink-index-computations gpu-map-parallel-loops gpu-module-to-binary
+gpu-to-llvm inline int-range-optimizations lift-cf-to-scf linalg-block-pack-matmul
+linalg-fold-into-elementwise linalg-fold-unit-extent-dims linalg-fuse-elementwise-ops
+linalg-generalize-named-ops linalg-inline-scalar-operands linalg-morph-ops
+linalg-specialize-generic-ops llvm-add-comdats llvm-legalize-for-export llvm-optimize-for-nvvm-target
+llvm-request-c-wrappers llvm-target-to-data-layout llvm-target-to-target-features
+llvm-use-default-visibility loop-invariant-code-motion loop-invariant-subset-hoisting lower-affine
+lower-host-to-llvm lower-quant-ops lower-sparse-foreach-to-scf lower-sparse-iteration-to-scf
+lower-sparse-ops-to-foreach lower-vector-mask lower-vector-multi-reduction
+lower-vector-to-from-elements-to-shuffle-tree map-memref-spirv-storage-class math-expand-ops
+math-extend-to-supported-types math-sincos-fusion math-uplift-to-fma mem2reg
+memref-elide-reinterpret-cast memref-emulate-wide-int memref-expand mlgo-add-reflection-map
+mlprogram-pipeline-globals normalize-memrefs normalize-quant-types nvgpu-optimize-shared-memory
+nvvm-attach-target offload-livein-value-canonicalization offload-target-verifier omp-host-op-filter
+omp-mark-declare-target omp-offload-privatization-prepare omp-stack-to-shared one-shot-bufferize
+openacc-legalize-data-values optimize-allocation-liveness outline-shape-computation
+ownership-based-buffer-deallocation pre-sparsification-rewrite print-ir print-op-stats
+promote-buffers-to-stack raise-scf-to-affine raise-wasm-mlir reconcile-unrealized-casts
+reify-result-shapes remove-dead-values remove-shape-constraints resolve-ranked-shaped-type-result-dims
+resolve-shaped-type-result-dims rocdl-attach-target scalarize-single-element-tensor-return sccp
+scf-for-loop-canonicalization scf-for-loop-peeling scf-for-loop-range-folding
+scf-for-loop-specialization scf-for-to-while scf-forall-to-for scf-forall-to-parallel
+scf-parallel-for-to-nested-fors scf-parallel-loop-fusion scf-parallel-loop-specialization
+scf-parallel-loop-tiling set-llvm-module-datalayout shape-to-shape-lowering shard-partition
+shard-simplify sharding-propagation simplify-depthwise-conv snapshot-op-locations sparse-assembler
+sparse-buffer-rewrite sparse-gpu-codegen sparse-reinterpret-map sparse-space-collapse
+sparse-storage-specifier-to-llvm sparse-tensor-codegen sparse-tensor-conversion sparse-vectorization
+sparsification sparsification-and-bufferization spirv-attach-target spirv-canonicalize-gl
+spirv-lower-abi-attrs spirv-promote-to-replicated-constants spirv-rewrite-inserts
+spirv-unify-aliased-resource spirv-update-vce spirv-webgpu-prepare sroa stage-sparse-ops
+static-memory-planner-analysis strip-debuginfo strip-func-quant-types symbol-dce symbol-privatize
+test-arm-sme-tile-allocation test-scf-parallel-loop-collapsing topological-sort
+tosa-arith-const-to-tosa-const tosa-attach-target tosa-convert-integer-type-to-signless
+tosa-downgrade-1-1-to-1-0 tosa-experimental-input-shape tosa-infer-shapes tosa-layerwise-constant-fold
+tosa-make-broadcastable tosa-narrow-f64-to-f32 tosa-narrow-i64-to-i32 tosa-optional-decompositions
+tosa-reduce-transposes tosa-to-arith tosa-to-linalg tosa-to-linalg-named tosa-to-mlprogram tosa-to-scf
+tosa-to-spirv-tosa tosa-to-spirv-tosa-mark-graph-constants tosa-to-tensor tosa-validate
+transform-dialect-check-uses transform-infer-effects transform-interpreter transform-preload-library
+trivial-dce view-op-graph wrap-emitc-func-in-class xegpu-blocking xegpu-optimize-peephole
+xegpu-propagate-layout xegpu-sg-to-lane-distribute xegpu-vector-linearize xegpu-wg-to-sg-distribute
+xevm-attach-target
+"""
+
+_PIPELINES = """
+buffer-deallocation-pipeline gpu-lower-to-nvvm-pipeline gpu-lower-to-rocdl-pipeline
+gpu-lower-to-xevm-pipeline sparsifier tosa-to-linalg-pipeline
+"""
+
+_DIALECTS = """
+acc affine amdgpu arith arm_neon arm_sme arm_sve async bufferization builtin cf complex dlti emitc func
+gpu index irdl linalg llvm math memref ml_program mpi nvgpu nvvm omp pdl pdl_interp ptr quant rocdl scf
+shape shard smt sparse_tensor spirv tensor tosa transform ub vcix vector wasmssa x86 xegpu xevm
+"""
+
+MLIR_PASSES = frozenset(_PASSES.split())
+MLIR_PIPELINES = frozenset(_PIPELINES.split())
+MLIR_DIALECTS = frozenset(_DIALECTS.split())
+
+
+# The properties of a pass that are known without running it.
+
+MAX_LEVEL = 3
+"""The highest optimisation level of passes and contexts."""
+
+_made: set[str] = set()
+"""Names of existing passes that are not registered."""
+
+
+def pass_names(what: str, given: Iterable[str] | None) -> tuple[str, ...]:
+    """`given`, a list of names or None, as a tuple; raises `ArgumentError` for others. `what` names the parameter."""
+    if given is None:
+        return ()
+    if isinstance(given, str):
+        raise ArgumentError(f"{what} is the string '{given}', expected a list of names: ['{given}']")
+    expect(what, given, list | tuple | set | frozenset, "a list of names of passes")
+    found = tuple(given)
+    for item in found:
+        expect(f"{what}: an entry", item, str, "the name of a pass")
+    return found
+
+
+def level(what: str, given: int) -> int:
+    """`given`, checked to be an optimisation level; `what` names the parameter. Raises `ArgumentError`."""
+    if isinstance(given, bool) or not isinstance(given, int) or not 0 <= given <= MAX_LEVEL:
+        raise ArgumentError(f"{what} is {given!r}, expected an integer from 0 to {MAX_LEVEL}")
+    return given
+
+
+def remember(name: str) -> None:
+    """Make contexts accept the name of a pass that is not registered."""
+    _made.add(name)
+
+
+def known_name(name: str) -> str:
+    """The name of a pass in the form that contexts compare: a class's name (``FuseOps``) is mapped to ``fuse-ops``.
+
+    Raises:
+        UnknownNameError: there is no such pass; lists near matches.
+    """
+    if name in _made or is_known(name) or is_upstream(name):
+        return name
+    return name_of_class(name)
+
+
+@dataclass(frozen=True)
+class PassInfo:
+    """Name, optimisation level and required passes, as in TVM.
+
+    `text` is the pass in a textual pipeline (``func.func(canonicalize{top-down=false})``), by default its name.
+    `composite` marks a pass that only runs others (instruments that print or dump skip it: they see its parts),
+    `on_functions` one that runs on one function at a time.
+    """
+
+    name: str
+    opt_level: int = 0
+    required: tuple[str, ...] = ()
+    text: str = ""
+    composite: bool = False
+    on_functions: bool = field(default=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        expect("PassInfo: 'name'", self.name, str, "the name of a pass")
+        level(f"pass '{self.name}': 'opt_level'", self.opt_level)
+        object.__setattr__(self, "required", pass_names(f"pass '{self.name}': 'required'", self.required))
+        if not self.text:
+            object.__setattr__(self, "text", self.name)
+        remember(self.name)

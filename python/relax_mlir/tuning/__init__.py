@@ -5,21 +5,21 @@ schedule, `extract_tasks` creates the tasks of a module's strategies. `tune` sea
 sizes, and `apply_history_best` applies them to schedules that are created later.
 """
 
-from relax_mlir.strategy.knobs import Config, Knob, Split, configured, get_config
-from relax_mlir.strategy.shipped import Shipped, shipped
-from relax_mlir.strategy.size_table import SizeRow, SizeTable
+from relax_mlir.strategy.knobs import Config, Knob, SizeRow, SizeTable, Split, configured, get_config
+from relax_mlir.strategy.tuned import Shipped, shipped
 from relax_mlir.tuning.dask_workers import DaskWorkers
-from relax_mlir.tuning.database import Database, Record, TableRecord, apply_history_best
-from relax_mlir.tuning.find_table import FoundTable, find_table
+from relax_mlir.tuning.database import (
+    Database,
+    FoundTable,
+    Record,
+    TableRecord,
+    apply_history_best,
+    find_table,
+)
 from relax_mlir.tuning.measure import LocalWorkers, Measurement, SizeTime, Workers
-from relax_mlir.tuning.model_search import ModelSearch
-from relax_mlir.tuning.optuna_search import OptunaSearch
-from relax_mlir.tuning.search import EvolutionarySearch, RandomSearch, Search
-from relax_mlir.tuning.shared_budget import TaskOutcome, TaskStep, tune_tasks
-from relax_mlir.tuning.task import Task, create_task, extract_tasks
-from relax_mlir.tuning.tiled_schedule import tiled_schedule
-from relax_mlir.tuning.tune import tune
-from relax_mlir.tuning.tuning_run import TuningResult, TuningRun
+from relax_mlir.tuning.search import EvolutionarySearch, ModelSearch, OptunaSearch, RandomSearch, Search
+from relax_mlir.tuning.task import Task, create_task, extract_tasks, tiled_schedule
+from relax_mlir.tuning.tune import TaskOutcome, TaskStep, TuningResult, TuningRun, tune, tune_tasks
 
 __all__ = [
     "Config",

@@ -8,10 +8,9 @@ from pathlib import Path
 from relax_mlir.dialects.attributes import DONATED
 from relax_mlir.error import UnsupportedError
 from relax_mlir.instrument import PassInstrument
-from relax_mlir.ir_module import IRModule
+from relax_mlir.ir_module import IRModule, functions_of
 from relax_mlir.lowering.legalize.expose_prim_funcs import require_entries
 from relax_mlir.lowering.pipeline import memory_phases, phases
-from relax_mlir.module_functions import functions_of
 from relax_mlir.runtime.build import build as build_in_mode
 from relax_mlir.runtime.build_setup import LEGALIZING
 from relax_mlir.runtime.compile_native import is_observed, run_phase

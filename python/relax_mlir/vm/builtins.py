@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import tvm_ffi
 
-from relax_mlir.arrays import to_numpy
 from relax_mlir.dialects.effects import message_pieces
 from relax_mlir.error import (
     RelaxError,
@@ -18,6 +17,7 @@ from relax_mlir.error import (
     UnknownNameError,
     expect,
 )
+from relax_mlir.ffi import to_numpy
 from relax_mlir.lowering.runtime_lib.vm_builtins import BUILTINS, ENTRIES, MEMORY_ADDRESS, builtins_text
 from relax_mlir.runtime import memory
 from relax_mlir.runtime.memory import MemoryStats, memory_stats, release_memory

@@ -21,10 +21,10 @@ from typing import Any, Literal
 import numpy as np
 import tvm_ffi
 
-from relax_mlir.arrays import to_numpy
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.torch_tensors import from_torch, is_torch
 from relax_mlir.error import ArgumentError, DTypeError, UnknownNameError
+from relax_mlir.ffi import to_numpy
 
 Array = np.ndarray[Any, Any]
 Kind = Literal["tensor", "shape", "dtype", "str", "int", "float", "bool", "None"]

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import tvm_ffi
 
-from relax_mlir.arrays import to_ffi
-from relax_mlir.cached import cached_property
+from relax_mlir.ffi import to_ffi
+from relax_mlir.fork_safety import cached_property
 from relax_mlir.lowering.runtime_lib.vm_core import DESCRIPTOR, HEAD, STATE, TABLE, vm_core_text
 from relax_mlir.runtime import fast_call
 from relax_mlir.runtime.process_code import state_address

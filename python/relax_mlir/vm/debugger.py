@@ -12,8 +12,8 @@ from typing import Any, Literal, TextIO
 import numpy as np
 import tvm_ffi
 
-from relax_mlir.arrays import to_ffi, to_numpy
 from relax_mlir.error import ArgumentError, BytecodeError, RecursionLimitError, UnknownNameError, expect
+from relax_mlir.ffi import to_ffi, to_numpy
 from relax_mlir.runtime.packed_functions import live_error
 from relax_mlir.vm.bytecode import (
     VM,

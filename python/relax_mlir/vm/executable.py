@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from relax_mlir import notebook
+from relax_mlir import highlight
 from relax_mlir.dialects.number_attributes import integer
 from relax_mlir.error import (
     ArgumentError,
@@ -225,7 +225,7 @@ class Executable:
         lines = f"{self.stats()}\n{self.as_text()}".rstrip().split("\n")
         if len(lines) > _HTML_LINES:
             lines[_HTML_LINES:] = [f"… {len(lines) - _HTML_LINES} more lines; see as_text()"]
-        return notebook.preformatted("\n".join(lines))
+        return highlight.preformatted_html("\n".join(lines))
 
 
 def _unchangeable(numbers: Any) -> Words:  # noqa: ANN401 - an array or anything that makes one

@@ -24,9 +24,7 @@ from relax_mlir.ir_module import IRModule
 from relax_mlir.lowering.legalize.check_prim_funcs import forget_declared
 from relax_mlir.lowering.legalize.expose_prim_funcs import ExposePrimFuncs
 from relax_mlir.mlir import ir
-from relax_mlir.module_file import attach_weights
-from relax_mlir.module_text import PrintOptions, module_text
-from relax_mlir.module_weights import replace_resources, resources
+from relax_mlir.module_file import PrintOptions, attach_weights, module_text, replace_resources, resources
 from relax_mlir.runtime.build import build, build_legalized
 from relax_mlir.target import Target
 from relax_mlir.transform import PassContext

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tvm_ffi
 
-from relax_mlir.arrays import to_ffi
 from relax_mlir.error import (
     ArgumentError,
     DeviceError,
@@ -20,6 +19,7 @@ from relax_mlir.error import (
     UnknownNameError,
     expect,
 )
+from relax_mlir.ffi import to_ffi
 from relax_mlir.lowering.base.signature import Place, before_results
 from relax_mlir.lowering.runtime_lib.fast_call_state import MACHINE_BIT
 from relax_mlir.runtime.native_function import NativeFunction

@@ -58,6 +58,12 @@ NO_ADVICE: tuple[str, ...] = (
     r"^a (?:label|function): ",
     r"^`\x00` of a float; see",
     r"\(see LLVM's message\)",
+    # help of options
+    r"^take the values of knobs that relax-tune",
+    r"^run a Python file that registers strategies",
+    r"^give the project's own schedules the values",
+    r"^leave a module and a command that reproduce",
+    r"^see current operation",
 )
 """Texts that begin like a command but name an op, a pass or a parameter."""
 
@@ -68,15 +74,12 @@ OTHER_TEXTS: tuple[str, ...] = (
     "script/printer.py",
     "te/source.py",
     "topi/scatter.py",
-    "tools/expectations.py",
     "tools/opt_flags.py",
     "tools/opt_help.py",
     "tools/opt_options.py",
     "tools/compile_command.py",
     "tools/run_command.py",
     "tools/tune_command.py",
-    "tools/tuned_option.py",
-    "transform/config.py",
     "vm/text_forms.py",
 )
 """Files whose texts are not errors: generated code, help of commands, reports."""

@@ -26,7 +26,7 @@ from relax_mlir.lowering.llvm import cross_compile
 from relax_mlir.script import parse
 from relax_mlir.tools import emit_code, opt, supervise
 from relax_mlir.transform import BindParams, parse_pipeline
-from relax_mlir.transform.reproducer import Recipe
+from relax_mlir.transform.run import Recipe
 from relax_mlir.vm import VirtualMachine
 
 X = np.arange(3, dtype=np.float32)

@@ -14,7 +14,7 @@ from unittest import mock
 from advice_rows import Row, Rows
 from relax_mlir.diagnostics import BYTECODE
 from relax_mlir.error import RelaxError
-from relax_mlir.tools import completion, opt, supervise
+from relax_mlir.tools import command_line, opt, supervise
 from relax_mlir.transform import registry
 
 TEXT = "func.func @main(%x: i32) -> i32 {\n  return %x : i32\n}\n"
@@ -78,7 +78,7 @@ def _plugin(name: str) -> None:
 def _completion(installed: bool) -> None:
     missing: dict[str, object] = {} if installed else {"shtab": None}
     with mock.patch.dict(sys.modules, missing):
-        assert "--fuse-ops" in completion.script(completion.opt_parser(), "bash")
+        assert "--fuse-ops" in command_line.completion_script(command_line.opt_parser(), "bash")
 
 
 ROWS: dict[str, Row] = {

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 from numpy.typing import NDArray
-from relax_mlir.analysis.structural_equal import assert_structural_equal
-from relax_mlir.analysis.structural_hash import structural_hash
+from relax_mlir.analysis.structural import assert_structural_equal, structural_hash
 from relax_mlir.dialects import dialect, dtypes
 from relax_mlir.dialects.constants import DENSE_LIMIT, is_resource, resource_name, to_attribute, to_numpy
 from relax_mlir.error import UnsupportedError

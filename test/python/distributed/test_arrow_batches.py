@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from relax_mlir.distributed import map_batches
-from relax_mlir.distributed.batch_arguments import arguments_of
+from relax_mlir.distributed.map_batches import arguments_of
 from relax_mlir.error import ArgumentError
 
 Array = np.ndarray[Any, Any]

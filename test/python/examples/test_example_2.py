@@ -9,7 +9,7 @@ import pytest
 import relax_mlir as rx
 import tvm_ffi
 from relax_mlir import op as R
-from relax_mlir.analysis.structural_equal import assert_structural_equal
+from relax_mlir.analysis.structural import assert_structural_equal
 from relax_mlir.error import ShapeError
 from relax_mlir.lowering.pipeline import pipeline
 from relax_mlir.runtime import to_numpy

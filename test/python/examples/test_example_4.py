@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 from relax_mlir import op as R
-from relax_mlir.analysis.structural_equal import assert_structural_equal
+from relax_mlir.analysis.structural import assert_structural_equal
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError
 from relax_mlir.lowering.pipeline import pipeline
 from relax_mlir.runtime import to_numpy

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 import tvm_ffi
-from relax_mlir.analysis.structural_equal import assert_structural_equal
+from relax_mlir.analysis.structural import assert_structural_equal
 from relax_mlir.lowering.pipeline import pipeline
 from relax_mlir.runtime import to_numpy
 from relax_mlir.script import ir as I

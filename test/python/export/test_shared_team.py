@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 from relax_mlir.error import ArgumentError
+from relax_mlir.ffi import LIMIT_OFFSET, thread_pools
 from relax_mlir.runtime import to_numpy
 from relax_mlir.script import parse
-from relax_mlir.thread_teams import LIMIT_OFFSET, teams
-from relax_mlir.tools.run_model import load_function
+from relax_mlir.tools.run_driver import load_function
 
 SOURCE = '@R.function\ndef {name}(x: R.Tensor(("n", "n"), "float64")):\n    return R.matmul(x, x)'
 COMMON = """
@@ -97,8 +97,8 @@ def test_relax_run_limits_the_threads_of_a_library(libraries: list[str]) -> None
     for threads, expected in ((1, 1), (2, 2), (None, 0)):
         function = load_function(libraries[0], "first", threads, profiled=False)
         np.testing.assert_array_equal(to_numpy(function.call(x)), x @ x)
-        assert teams() and all(
-            ctypes.c_int64.from_address(team + LIMIT_OFFSET).value == expected for team in teams()
+        assert thread_pools() and all(
+            ctypes.c_int64.from_address(team + LIMIT_OFFSET).value == expected for team in thread_pools()
         )
     with pytest.raises(ArgumentError, match=r"--threads is 3, and .*first\.so is compiled for 1 to 2"):
         load_function(libraries[0], "first", 3, profiled=False)

@@ -17,7 +17,7 @@ import paths  # noqa: F401 - the next imports need it
 from difference import Array, Frame, Noise, Program, TooLargeError, is_float
 from op_semantics import SEMANTICS, FailsError, Sizes, UnknownMeaningError, expression
 from relax_mlir import symbolic
-from relax_mlir.analysis.purity import impure_functions
+from relax_mlir.analysis.call_graph import impure_functions
 from relax_mlir.dialects.attributes import PRIM_FUNC
 from relax_mlir.dialects.base import op_class
 from relax_mlir.dialects.bounds import read_bounds

@@ -11,7 +11,7 @@ import pytest
 import relax_mlir as rx
 import sweep
 from relax_mlir import op as R
-from relax_mlir.arrays import to_numpy
+from relax_mlir.ffi import to_numpy
 from relax_mlir.lowering.base.constant_table import (
     HUGE_PAGE,
     Layout,

@@ -12,7 +12,7 @@ import pytest
 import relax_mlir as rx
 import sweep
 from relax_mlir import op as R
-from relax_mlir.arrays import to_numpy
+from relax_mlir.ffi import to_numpy
 
 EPSILON = 1e-5
 ROWS = (0, 1, 2, 5)

@@ -17,7 +17,7 @@ from relax_mlir.dialects.attributes import KERNEL
 from relax_mlir.dialects.kernel_seals import remove_claims
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.error import ArgumentError, DTypeError, RelaxError, ShapeError
-from relax_mlir.module_functions import functions_of
+from relax_mlir.ir_module import functions_of
 from relax_mlir.runtime import to_numpy
 
 MASKS = (None, "TopLeft", "BottomRight")

@@ -13,7 +13,7 @@ import tvm_ffi
 from relax_mlir import op as R
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.error import RelaxError, UnsupportedError
-from relax_mlir.op.elsewhere import ELSEWHERE
+from relax_mlir.op.op_registry import ELSEWHERE
 from relax_mlir.runtime import to_numpy
 
 VECTOR = Tensor(("n",), "float32")

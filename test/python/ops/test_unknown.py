@@ -20,7 +20,7 @@ from relax_mlir.dialects.types import Tensor
 from relax_mlir.lowering.legalize import rules
 from relax_mlir.lowering.legalize.runtime_calls import GENERAL_STRUCTURE, PACKED_RULES
 from relax_mlir.runtime import run_op, to_numpy
-from relax_mlir.strategy import registry
+from relax_mlir.strategy import op_strategy
 from relax_mlir.transform import PassContext
 
 SPECS = specs()
@@ -39,7 +39,7 @@ BY_DIMENSIONS = TRIED if sweep.ALL else TRIED - BY_RANK | THOROUGH
 
 def test_every_op_is_here() -> None:
     rules.rule_for("relax.add")
-    general = {*rules._rules, *PACKED_RULES, *GENERAL_STRUCTURE, *registry._BUILT_IN}
+    general = {*rules._rules, *PACKED_RULES, *GENERAL_STRUCTURE, *op_strategy._BUILT_IN}
     with_operands = {c.OPERATION_NAME for c in Relax.operations if c.operand_names()}
     tried = {"relax." + name.partition(":")[0].replace(".", "_") for name in SPECS}
     assert (general & with_operands) - tried == set()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 from relax_mlir import op as R
-from relax_mlir.arrays import to_numpy
+from relax_mlir.ffi import to_numpy
 from relax_mlir.lowering.base.module_parts import Part
 from relax_mlir.lowering.kernels.cut_kernels import EarlyKernels
 from relax_mlir.runtime.compile_units import PartCompiler

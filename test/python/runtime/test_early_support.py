@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 from relax_mlir import op as R
+from relax_mlir.capi import spare_context
 from relax_mlir.error import ShapeError
 from relax_mlir.lowering.base.module_parts import Part
 from relax_mlir.lowering.base.support import (
@@ -26,7 +27,6 @@ from relax_mlir.lowering.runtime_lib.vm_builtins import ENTRIES, MEMORY_ADDRESS,
 from relax_mlir.mlir import ir
 from relax_mlir.mlir_text import functions, is_declaration, symbol_name
 from relax_mlir.runtime.compile_units import BODY, PartCompiler, lowered_part, part_of
-from relax_mlir.spare_context import spare_context
 from relax_mlir.transform import PassContext
 
 

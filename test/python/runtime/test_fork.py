@@ -16,10 +16,10 @@ import relax_mlir as rx
 import sweep
 import warm_process
 from relax_mlir import capi, fork_safety, op
+from relax_mlir.capi import spare_context
 from relax_mlir.lowering.base.support import early_support
 from relax_mlir.runtime import build_setup, compile_units, memory
 from relax_mlir.runtime.machine_code import shared_libraries
-from relax_mlir.spare_context import spare_context
 
 SECONDS = 60
 

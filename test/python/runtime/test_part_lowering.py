@@ -7,11 +7,11 @@ import gc
 
 import pytest
 from relax_mlir import capi
+from relax_mlir.capi import PART_DIALECTS, spare_context
 from relax_mlir.error import CompileError
 from relax_mlir.lowering.base.module_parts import Part
 from relax_mlir.lowering.legality import LEVELS
 from relax_mlir.runtime.compile_units import lowered_part
-from relax_mlir.spare_context import PART_DIALECTS, spare_context
 
 CODE = """
 func.func @f(%m: memref<?xf32>, %n: index) -> f32 {

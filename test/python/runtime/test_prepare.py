@@ -101,7 +101,6 @@ def test_the_key_depends_on_all_modules_that_make_the_code() -> None:
     plain = {
         "relax_mlir.lowering.base.module_parts",
         "relax_mlir.error",
-        "relax_mlir.cached",
         "relax_mlir.fork_safety",
         "relax_mlir.memory_left",
         "relax_mlir.torch_bridge",

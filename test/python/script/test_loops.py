@@ -24,7 +24,7 @@ NOTED: list[int] = []
 
 def run(module: rx.IRModule, *arguments: object, name: str = "main") -> Array:
     """The result of a function of the module, also after a round trip through its text."""
-    from relax_mlir.analysis.structural_equal import find_difference
+    from relax_mlir.analysis.structural import find_difference
     from relax_mlir.script import script_constants
 
     text = module.script()

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from relax_mlir import op as R
 from relax_mlir import symbolic
-from relax_mlir.analysis.structural_equal import find_difference
+from relax_mlir.analysis.structural import find_difference
 from relax_mlir.error import ParseError
 from relax_mlir.script import parse, script_constants
 from relax_mlir.transform import create_pass

@@ -9,7 +9,7 @@ import pytest
 import sweep
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from relax_mlir.analysis.structural_equal import find_difference
+from relax_mlir.analysis.structural import find_difference
 from relax_mlir.script import parse
 from tir_generator import Generator
 from tir_reference import check

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import tir_sources as programs
-from relax_mlir.analysis.structural_equal import find_difference
+from relax_mlir.analysis.structural import find_difference
 from relax_mlir.script import parse
 from relax_mlir.transform import MLIRPass, Sequential
 

@@ -16,8 +16,7 @@ from relax_mlir.strategy import (
     temporary_strategy,
     unregister_strategy,
 )
-from relax_mlir.strategy.registry import any_registered, registered_for
-from relax_mlir.strategy.selection import select
+from relax_mlir.strategy.op_strategy import any_registered, registered_for, select
 from relax_mlir.symbolic import assuming, divisible, symbol
 from relax_mlir.target import Target
 

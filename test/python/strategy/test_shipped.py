@@ -15,8 +15,8 @@ from relax_mlir import op as R
 from relax_mlir import te, tuning
 from relax_mlir.error import ArgumentError, ParseError
 from relax_mlir.runtime.cache_key import cache_key, source_hash
-from relax_mlir.strategy import CompileEngine, OpStrategy, explain_strategy, shipped, temporary_strategy
-from relax_mlir.strategy.shipped import Template, shipped_for
+from relax_mlir.strategy import CompileEngine, OpStrategy, explain_strategy, temporary_strategy, tuned
+from relax_mlir.strategy.tuned import Template, shipped_for
 from relax_mlir.transform import PassContext
 from relax_mlir.tuning import Database, Measurement, Record, SizeTime, apply_history_best
 
@@ -53,7 +53,7 @@ def give(monkeypatch: pytest.MonkeyPatch, folder: Path, *classes: dict[str, Any]
     """Replace the tuned values of the package by a file with these classes."""
     path = folder / f"shipped{len(list(folder.iterdir()))}.json"
     path.write_text(json.dumps({"version": 1, "classes": list(classes)}))
-    monkeypatch.setattr(shipped, "FILE", path)
+    monkeypatch.setattr(tuned, "SHIPPED_FILE", path)
     return path
 
 
@@ -247,7 +247,7 @@ def test_keys_of_compilations(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
 def test_broken_files(text: str, message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     path = tmp_path / "broken.json"
     path.write_text(text)
-    monkeypatch.setattr(shipped, "FILE", path)
+    monkeypatch.setattr(tuned, "SHIPPED_FILE", path)
     with pytest.raises(ParseError, match=f"{path}: ") as error:
         tuning.shipped()
     assert message in str(error.value)

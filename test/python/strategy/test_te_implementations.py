@@ -15,8 +15,8 @@ from relax_mlir import op as R
 from relax_mlir import te
 from relax_mlir.diagnostics import all_places
 from relax_mlir.error import ArgumentError, BoundsError
+from relax_mlir.ir_module import functions_of
 from relax_mlir.ir_queries import callee_of, ops_of
-from relax_mlir.module_functions import functions_of
 from relax_mlir.script import parse
 from relax_mlir.strategy import OpStrategy, SpecializedCondition, temporary_strategy
 from relax_mlir.transform import create_pass

@@ -17,8 +17,7 @@ from relax_mlir import tuning
 from relax_mlir.dialects import dtypes
 from relax_mlir.runtime import to_numpy
 from relax_mlir.strategy import explain_strategy
-from relax_mlir.strategy.history import Known
-from relax_mlir.strategy.tuned import with_history
+from relax_mlir.strategy.tuned import Known, with_history
 
 Array = np.ndarray[Any, Any]
 TARGET = "cpu -mcpu=x86-64-v3"

@@ -16,9 +16,9 @@ import tvm_ffi
 from forms import arrays
 from relax_mlir.dialects.attributes import DONATED
 from relax_mlir.error import RelaxError
+from relax_mlir.ir_module import functions_of
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.mlir import ir
-from relax_mlir.module_functions import functions_of
 from relax_mlir.runtime import build as native_builds
 
 compared = 0

@@ -7,7 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import tvm_ffi
-from relax_mlir.arrays import to_ffi
+from relax_mlir.ffi import to_ffi
 
 P = "vm.builtin."
 A = f"{P}arith."

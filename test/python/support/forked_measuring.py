@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from relax_mlir.tuning import measure_worker
-from relax_mlir.tuning.measure_process import MeasureProcess
+from relax_mlir.tuning.measure import MeasureProcess
 
 CODE = f"""
 import runpy, sys

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import relax_mlir as rx
 from relax_mlir import op as R
-from relax_mlir.module_text import module_text
+from relax_mlir.module_file import module_text
 
 LIT = Path(__file__).parents[2] / "lit"
 MAX_LINES = 120

@@ -15,7 +15,7 @@ from relax_mlir.dialects import dialect
 from relax_mlir.error import PassError, RelaxError
 from relax_mlir.instrument import PassInstrument
 from relax_mlir.mlir import ir
-from relax_mlir.module_text import module_text
+from relax_mlir.module_file import module_text
 from relax_mlir.transform import PassContext, PassInfo, parse_pipeline
 
 RELAX, LOWER = "relax-to-llvm", "relax-to-llvm{start=tensors}"

@@ -16,7 +16,6 @@ import relax_mlir as rx
 import tvm_ffi
 from kernels import Array, Kernel, shape_function
 from relax_mlir import symbolic
-from relax_mlir.arrays import to_ffi
 from relax_mlir.dialects import constants, dtypes
 from relax_mlir.dialects.attributes import PRIM_FUNC
 from relax_mlir.dialects.structure import TUPLE, integer_of
@@ -24,6 +23,7 @@ from relax_mlir.dialects.symbolic_attributes import dims_in
 from relax_mlir.dialects.types import Prim, Shape, StructInfo, Tensor, Tuple, dims_from_attr, struct_info
 from relax_mlir.dialects.vm import MakeCode, MatchCode
 from relax_mlir.error import ShapeError
+from relax_mlir.ffi import to_ffi
 from relax_mlir.mlir import func, ir
 from relax_mlir.runtime import to_numpy
 from relax_mlir.transform import relax_functions

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from relax_mlir.tuning import dask_worker
-from relax_mlir.tuning.measure_process import MeasureProcess
+from relax_mlir.tuning import dask_workers
+from relax_mlir.tuning.measure import MeasureProcess
 from worker_hooks import take_mark
 
-_described = dask_worker.described
+_described = dask_workers.described
 
 
 def register(marks: str) -> None:
@@ -35,4 +35,4 @@ def register(marks: str) -> None:
 
 def describe_as(**values: Any) -> None:
     """Make this process report another description of its machine."""
-    setattr(dask_worker, "described", lambda: {**_described(), **values})  # noqa: B010 - as above
+    setattr(dask_workers, "described", lambda: {**_described(), **values})  # noqa: B010 - as above

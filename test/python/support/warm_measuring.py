@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 import warm_process
-from relax_mlir.tuning.measure_process import MeasureProcess
+from relax_mlir.tuning.measure import MeasureProcess
 
 
 def start(process: MeasureProcess) -> None:

@@ -7,7 +7,7 @@ import re
 import pytest
 from fuzz_corpus import corpus
 from pygments.token import Comment, Keyword, Name, Number, String
-from relax_mlir.tools.coloured_text import MAX_SIZE, MLIRLexer, ir_in_colours, script_in_colours
+from relax_mlir.highlight import MAX_SIZE, MLIRLexer, ir_in_colours, script_in_colours
 
 CODE = re.compile(r"\x1b\[[\d;]*m")
 

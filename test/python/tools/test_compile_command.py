@@ -11,7 +11,7 @@ import relax_mlir as rx
 import warm_process
 from relax_mlir.export import inspect_library
 from relax_mlir.script import parse
-from relax_mlir.tools.roundtrip import bytecode_of
+from relax_mlir.tools.opt_actions import bytecode_of
 
 MODEL = """
 from relax_mlir.script import ir as I

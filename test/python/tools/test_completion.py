@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from relax_mlir.error import UnknownNameError, UnsupportedError
 from relax_mlir.tools import compile_command, run_command, tune_command
-from relax_mlir.tools.completion import opt_parser, script
+from relax_mlir.tools.command_line import completion_script, opt_parser
 from relax_mlir.tools.opt_flags import FLAGS, SHELLS
 from relax_mlir.transform import registry
 
@@ -37,7 +37,7 @@ def scripts(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], P
     for tool, parser in PARSERS.items():
         for shell in SHELLS:
             path = found[tool, shell] = folder / f"{tool}.{shell}"
-            path.write_text(script(parser(), shell))
+            path.write_text(completion_script(parser(), shell))
     return found
 
 
@@ -96,10 +96,10 @@ def test_bash_completes(
 
 def test_another_shell_and_no_shtab(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UnknownNameError, match="unknown shell 'csh'"):
-        script(opt_parser(), "csh")
+        completion_script(opt_parser(), "csh")
     monkeypatch.setitem(sys.modules, "shtab", None)
     with pytest.raises(UnsupportedError, match=r"needs shtab: pip install 'relax-mlir\[completion\]'"):
-        script(opt_parser(), "bash")
+        completion_script(opt_parser(), "bash")
 
 
 def test_the_option_of_the_tools(capsys: pytest.CaptureFixture[str]) -> None:

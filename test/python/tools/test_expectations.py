@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from relax_mlir.error import Diagnostic
-from relax_mlir.tools.expectations import compare, read_expectations
+from relax_mlir.tools.opt_actions import compare, read_expectations
 
 
 def check(text: str, *diagnostics: Diagnostic) -> list[str]:

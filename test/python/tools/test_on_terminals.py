@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 import warm_process
-from relax_mlir.tools import colour
 from terminals import environment, run_on_terminal
 
 OPT = ["-m", "relax_mlir.tools.opt"]
@@ -87,13 +86,13 @@ def test_what_decides(
         monkeypatch.setenv(name, value)
     stream = io.StringIO()
     monkeypatch.setattr(stream, "isatty", lambda: terminal, raising=False)
-    colour.choose(chosen)
+    terminal.choose_colour(chosen)
     try:
-        assert colour.is_coloured(stream) == expected
-        assert colour.paint("x", colour.ERROR, stream) == ("\x1b[1;31mx\x1b[0m" if expected else "x")
-        assert colour.paint("", colour.ERROR, stream) == ""
+        assert terminal.is_coloured(stream) == expected
+        assert terminal.paint("x", terminal.ERROR, stream) == ("\x1b[1;31mx\x1b[0m" if expected else "x")
+        assert terminal.paint("", terminal.ERROR, stream) == ""
     finally:
-        colour.choose(None)
+        terminal.choose_colour(None)
 
 
 def test_diagnostics_in_a_pipe(folder: Path) -> None:

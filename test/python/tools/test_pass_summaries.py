@@ -6,13 +6,13 @@ import subprocess
 import sys
 
 import pytest
-from relax_mlir.tools.pass_summaries import TABLE, summaries, table_text
+from relax_mlir.tools.opt_help import SUMMARIES, summaries, summaries_text
 from relax_mlir.transform import registry
 
 
 def test_table_is_current() -> None:
-    assert TABLE.read_text(encoding="utf-8") == table_text(), (
-        "run 'python -m relax_mlir.tools.pass_summaries'"
+    assert SUMMARIES.read_text(encoding="utf-8") == summaries_text(), (
+        "run 'python -m relax_mlir.tools.opt_help'"
     )
 
 

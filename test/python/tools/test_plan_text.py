@@ -7,8 +7,8 @@ from relax_mlir.dialects import dialect
 from relax_mlir.error import ArgumentError, ParseError
 from relax_mlir.lowering.pipeline import pipeline
 from relax_mlir.mlir import ir
+from relax_mlir.tools.opt_actions import PLAN_PIPELINE, plans_text, symbol_values
 from relax_mlir.tools.opt_options import parse_arguments
-from relax_mlir.tools.plan_text import PIPELINE, bindings, plans_text
 
 MODULE = """
 func.func @main(%x: tensor<?x?xf32, #relax.shape<["n", "m"]>>) -> tensor<?x?xf32, #relax.shape<["m", "n"]>> {
@@ -25,13 +25,13 @@ func.func @main(%x: tensor<?x?xf32, #relax.shape<["n", "m"]>>) -> tensor<?x?xf32
 
 def test_bindings() -> None:
     options = parse_arguments(["--memory-plan", "--bind=n=128, m=4", "--bind", "k=0"])
-    assert bindings(options.names("bind")) == {"n": 128, "m": 4, "k": 0}
-    assert bindings(["n=1", "n=1"]) == {"n": 1}
+    assert symbol_values(options.names("bind")) == {"n": 128, "m": 4, "k": 0}
+    assert symbol_values(["n=1", "n=1"]) == {"n": 1}
     for text in ("n", "n=", "=1", "n=x", "n=-1", "n=1.5", "2=1"):
         with pytest.raises(ParseError, match="--bind takes a symbol and a number from 0, as n=128, got"):
-            bindings([text])
+            symbol_values([text])
     with pytest.raises(ParseError, match="--bind gives 'n' two values: 1 and 2"):
-        bindings(["n=1", "n=2"])
+        symbol_values(["n=1", "n=2"])
 
 
 def test_values_of_some_symbols() -> None:
@@ -39,7 +39,7 @@ def test_values_of_some_symbols() -> None:
         module = ir.Module.parse(MODULE)
         with pytest.raises(ArgumentError, match="no function with a plan; run --plan-memory"):
             plans_text(module, {})
-        pipeline(PIPELINE).apply_(module)
+        pipeline(PLAN_PIPELINE).apply_(module)
         assert plans_text(module, {}).startswith("main: workspace of (m*n + 15) // 16 * 128 bytes, 2 slots\n")
         assert plans_text(module, {"n": 10}).startswith("main: workspace of (5*m + 7) // 8 * 128 bytes")
         assert plans_text(module, {"n": 10, "m": 3}).startswith("main: workspace of 256 bytes, 2 slots\n")

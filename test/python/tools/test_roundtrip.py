@@ -10,7 +10,7 @@ from relax_mlir.diagnostics import BYTECODE
 from relax_mlir.dialects import dialect
 from relax_mlir.error import VerifyError
 from relax_mlir.mlir import ir
-from relax_mlir.tools.roundtrip import bytecode_of, verify_roundtrip
+from relax_mlir.tools.opt_actions import bytecode_of, verify_roundtrip
 
 TEXT = "func.func @f(%a: i32) -> i32 {\n  return %a : i32\n}\n"
 OTHER = "func.func @g(%a: i32) -> i32 {\n  return %a : i32\n}\n"

@@ -14,11 +14,11 @@ import relax_mlir as rx
 import warm_process
 from fuzz_corpus import corpus
 from relax_mlir.error import ParseError, VerifyError
-from relax_mlir.isolation import crash_of
+from relax_mlir.fork_safety import crash_of
 from relax_mlir.mlir import libraries
-from relax_mlir.module_text import PrintOptions, module_text
+from relax_mlir.module_file import PrintOptions, module_text
 from relax_mlir.transform import create_pass
-from relax_mlir.transform.reproducer import Recipe, read_recipe, write_reproducer
+from relax_mlir.transform.run import Recipe, read_recipe, write_reproducer
 
 IRDL = Path(__file__).resolve().parents[3] / "dialects" / "relax.irdl.mlir"
 MLIR_OPT = shutil.which("mlir-opt-22") or shutil.which("mlir-opt")

@@ -16,13 +16,13 @@ import warm_process
 from distributed import LocalCluster
 from relax_mlir import te
 from relax_mlir.error import ParseError
-from relax_mlir.strategy.size_table import SizeRow, SizeTable
+from relax_mlir.strategy.knobs import SizeRow, SizeTable
 from relax_mlir.target import Target
-from relax_mlir.tools import tune_command, tune_report
-from relax_mlir.tools.tune_inputs import read_seconds
+from relax_mlir.tools import tune_command, tune_driver
+from relax_mlir.tools.tune_driver import read_seconds
 from relax_mlir.tuning import Database, Measurement, SizeTime, Task, TaskOutcome, TuningResult
-from relax_mlir.tuning.find_table import FoundTable
-from relax_mlir.tuning.searches import SEARCHES
+from relax_mlir.tuning.database import FoundTable
+from relax_mlir.tuning.search import SEARCHES
 from terminals import run_on_terminal
 
 MODEL = """
@@ -400,7 +400,7 @@ def test_help_and_searches(monkeypatch: pytest.MonkeyPatch) -> None:
     assert b"invalid choice: 'evolution'" in relax_tune("m.py", "--search", "evolution", code=2).stderr
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(Exception, match=r"--plot needs matplotlib: pip install 'relax-mlir\[plot\]'"):
-        tune_report.require_plot(Path("p.svg"))
+        tune_driver.require_plot(Path("p.svg"))
 
 
 def test_tables_of_sizes_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
@@ -417,7 +417,7 @@ def test_tables_of_sizes_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
         TaskOutcome(task, worse, "", (1.0, 1.01)),
         TaskOutcome(task, None, "it failed", (0.0,)),
     ]
-    tune_report.show_outcomes(outcomes)
+    tune_driver.show_outcomes(outcomes)
     lines = [
         line.rstrip()
         for line in capsys.readouterr().out.splitlines()

@@ -16,7 +16,7 @@ from relax_mlir.dpl import is_op, wildcard
 from relax_mlir.error import ArgumentError, PassError
 from relax_mlir.lowering.pipeline import memory_phases, phases
 from relax_mlir.mlir import ir
-from relax_mlir.module_weights import resources
+from relax_mlir.module_file import resources
 from relax_mlir.transform import (
     BindParams,
     BindSymbolicVars,

@@ -7,7 +7,7 @@ import weakref
 
 import pytest
 from relax_mlir.mlir import ir
-from relax_mlir.transform.native_pipeline import run_native
+from relax_mlir.transform.pipeline import run_native
 
 TEXT = """
 func.func @f() -> i32 {

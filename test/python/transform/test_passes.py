@@ -23,8 +23,8 @@ from relax_mlir.transform import (
     module_pass,
     prim_func_pass,
 )
-from relax_mlir.transform.pass_pipeline import parse_pipeline
-from relax_mlir.transform.reproducer import Recipe, read_recipe
+from relax_mlir.transform.pipeline import parse_pipeline
+from relax_mlir.transform.run import Recipe, read_recipe
 
 FUNCTIONS = """
 func.func private @declared(i32) -> i32

@@ -24,9 +24,8 @@ from relax_mlir.transform import (
     parse_pipeline,
     registry,
 )
-from relax_mlir.transform.options import describe_options
-from relax_mlir.transform.pipeline_parser import parse_elements
-from relax_mlir.transform.upstream_names import PASSES, PIPELINES
+from relax_mlir.transform.pipeline_text import describe_options, parse_elements
+from relax_mlir.transform.registry import MLIR_PASSES, MLIR_PIPELINES
 
 
 @dataclass(frozen=True)
@@ -216,9 +215,9 @@ def test_nested_anchors_run() -> None:
 
 def test_every_listed_upstream_name_is_known_to_the_bindings() -> None:
     context = ir.Context()
-    for name in sorted(PASSES):
+    for name in sorted(MLIR_PASSES):
         PassManager.parse(f"any({name})", context)
-    for name in sorted(PIPELINES):
+    for name in sorted(MLIR_PIPELINES):
         PassManager.parse(f"builtin.module({name})", context)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from relax_mlir.error import ParseError
 from relax_mlir.mlir_text import quoted, unquoted
-from relax_mlir.transform.resource_section import take_external_resources
+from relax_mlir.transform.run import take_external_resources
 
 EXTERNAL = 'external_resources: { a: { x: "1", y: true }, b: { z: 3 } }'
 DIALECT = 'dialect_resources: { builtin: { w: "0x00" } }'

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from relax_mlir.error import ArgumentError
 from relax_mlir.target import Target
-from relax_mlir.transform.user_place import place_in, user_place
+from relax_mlir.transform.run import place_in, user_place
 
 
 def line_of(function: Callable[..., Any], offset: int) -> str:

@@ -21,7 +21,7 @@ from relax_mlir.dialects.kernel_seals import seal
 from relax_mlir.error import ArgumentError
 from relax_mlir.strategy.knobs import Values
 from relax_mlir.tuning import DaskWorkers, Database, Task, create_task
-from relax_mlir.tuning.dask_worker import against, described, explicit, needs_of
+from relax_mlir.tuning.dask_workers import against, described, explicit, needs_of
 from worker_hooks import leave_marks
 
 QUICK: dict[str, Any] = {"rounds": 1, "least": 1e-5}

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import relax_mlir as rx
 from relax_mlir import tuning
-from relax_mlir.strategy import shipped
-from relax_mlir.strategy.shipped import Template, shipped_for
+from relax_mlir.strategy import tuned
+from relax_mlir.strategy.tuned import Template, shipped_for
 from relax_mlir.tuning import LocalWorkers
 
 from benchmarks import shipped_schedules as script
@@ -25,10 +25,10 @@ def test_what_is_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
     path = tmp_path / "shipped.json"
     other: dict[str, Any] = {**script.class_of_host([]), "name": "another", "needs": [], "lacks": ["none"]}
     path.write_text(json.dumps({"version": 1, "classes": [other]}))
-    monkeypatch.setattr(shipped, "FILE", path)
+    monkeypatch.setattr(tuned, "SHIPPED_FILE", path)
     for values in ({"rows": [2]}, {"rows": [8]}):
         script.write([script.Found(TEMPLATE, values, 1.2345, 6)])
-        shipped._read.cache_clear()
+        tuned._read_shipped.cache_clear()
         item = shipped_for(TEMPLATE, rx.Target.host())
         assert item is not None and item.values == values and item.score == 1.234 and item.cases == 6
         assert item.cpu.measured["command"] == script.COMMAND and len(tuning.shipped()) == 1
@@ -36,11 +36,11 @@ def test_what_is_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
     # Entries of calls that were not measured are kept; entries that are no longer better are removed.
     wide = Template(TEMPLATE.name, "float64", TEMPLATE.facts)
     script.write([script.Found(wide, {"rows": [4]}, 1.5, 6)])
-    shipped._read.cache_clear()
+    tuned._read_shipped.cache_clear()
     assert [item.dtype for item in tuning.shipped()] == ["float32", "float64"]
     for template, left in ((TEMPLATE, 1), (wide, 0)):
         script.write([script.Found(template, {}, 1.0, 0, "the first values are the best")])
-        shipped._read.cache_clear()
+        tuned._read_shipped.cache_clear()
         assert len(tuning.shipped()) == left
 
 

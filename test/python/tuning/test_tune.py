@@ -23,11 +23,10 @@ from relax_mlir.tuning import (
     apply_history_best,
     create_task,
     measure_worker,
-    shared_budget,
     tune,
 )
-from relax_mlir.tuning.measure_process import MeasureProcess
-from relax_mlir.tuning.schedule_features import features_of, schedule_features
+from relax_mlir.tuning.measure import MeasureProcess
+from relax_mlir.tuning.search import features_of, schedule_features
 
 pytestmark = pytest.mark.usefixtures("warm_measurers")
 
@@ -239,7 +238,7 @@ def test_several_tasks(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each has an equal share; the rest goes to the task that gains, and unused shares to the others."""
     other = create_task(tiled, [X, te.compute(X.shape, lambda i, j: te.exp(X[i, j]) + 1.0, "y")], "other")
     clock = [0.0]
-    monkeypatch.setattr(shared_budget, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(tune, "monotonic", lambda: clock[0])
 
     class Fake(LocalWorkers):
         """A candidate takes ten seconds; those of the task "other" are faster each time."""

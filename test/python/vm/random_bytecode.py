@@ -17,8 +17,8 @@ import numpy as np
 import relax_mlir as rx
 import tvm_ffi
 from bytecode_interpreter import Interpreter, TooLong
-from relax_mlir.arrays import to_numpy
 from relax_mlir.error import BytecodeError
+from relax_mlir.ffi import to_numpy
 from relax_mlir.vm.builtins import VMState
 from relax_mlir.vm.bytecode import VM, VOID, Arg, ArgKind, Call, Goto, If, Instruction, Ret
 from seeds_command import run_seeds

@@ -13,8 +13,8 @@ import numpy as np
 import onnx
 from onnx import TypeProto, ValueInfoProto
 
-from relax_mlir.arrays import to_numpy
 from relax_mlir.error import ArgumentError, DTypeError, UnknownNameError, expect
+from relax_mlir.ffi import to_numpy
 from relax_mlir.fork_safety import RenewedLock
 from relax_mlir.frontend.common import compiling
 from relax_mlir.frontend.onnx.dtypes import NAMES, NARROW, NARROW_NAMES, dtype_name, numpy_dtype

@@ -24,10 +24,10 @@ from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import UnsupportedError
 from relax_mlir.frontend.torch.torch_types import FakeTensor, Graph, Node, dtype_name
+from relax_mlir.ir_module import kept
 from relax_mlir.lowering.legalize.check_prim_funcs import problems
 from relax_mlir.mlir import arith, func, ir
 from relax_mlir.mlir.torch_lowering import torch_text
-from relax_mlir.module_functions import kept
 
 if TYPE_CHECKING:
     from relax_mlir.frontend.torch.registry import OpCall

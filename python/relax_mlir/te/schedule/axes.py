@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from relax_mlir import symbolic
-from relax_mlir.cached import cached_property
+from relax_mlir.fork_safety import cached_property
 from relax_mlir.symbolic import Dim, Expr, prove_less_equal
 from relax_mlir.symbolic.expr import Atom, Kind, Monomial, from_terms, printed_terms, terms_of
 from relax_mlir.te.expressions import ON_DIMS, IterVar, Load, to_dim, variables_of

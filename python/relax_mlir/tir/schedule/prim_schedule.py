@@ -11,9 +11,8 @@ from relax_mlir import te
 from relax_mlir.dialects.attributes import PRIM_FUNC
 from relax_mlir.dialects.location import user_frame_position
 from relax_mlir.error import ArgumentError, ScheduleError, UnknownNameError, expect
-from relax_mlir.ir_module import IRModule
+from relax_mlir.ir_module import IRModule, put
 from relax_mlir.mlir import func
-from relax_mlir.module_functions import put
 from relax_mlir.te.expressions import IterVar
 from relax_mlir.te.schedule.lower import build_scheduled
 from relax_mlir.te.schedule.schedule import Schedule as StageSchedule

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from relax_mlir import symbolic
-from relax_mlir.analysis.declared_sizes import declared_params
+from relax_mlir.analysis.invariants import declared_params
 from relax_mlir.diagnostics import where
 from relax_mlir.dialects.attributes import PRIM_FUNC, SYMBOL_BOUNDS
 from relax_mlir.dialects.calls import CallDpsPackedOp, CallPackedOp
