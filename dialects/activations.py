@@ -4,11 +4,10 @@ from typing import Any
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, ir_fields, normalize_axis
-from relax_mlir.dialects.dim_orders import Order, Reordered, along_axis
 from relax_mlir.dialects.dtypes import promote
 from relax_mlir.dialects.nn import FloatUnaryOp
 from relax_mlir.dialects.number_attributes import double_attr, int_attr
-from relax_mlir.dialects.pattern_kinds import OpPatternKind
+from relax_mlir.dialects.traits import OpPatternKind, Order, Reordered, along_axis
 from relax_mlir.dialects.types import dim_text, shape_text
 from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
 from relax_mlir.error import ArgumentError, ShapeError

@@ -68,7 +68,7 @@ KERNEL_INPUTS = "relax.kernel_inputs"
 """With `KERNEL`: the function arguments that are its inputs, by position; `FROM_PROLOGUE` is the prologue's result."""
 FROM_PROLOGUE = -1
 KERNEL_SEAL = "relax.kernel_seal"
-"""With `KERNEL` or `ARG_REDUCE`: marks a function of the lowering (see `relax_mlir.dialects.kernel_seals`)."""
+"""With `KERNEL` or `ARG_REDUCE`: marks a function of the lowering (see `relax_mlir.dialects.prim_funcs`)."""
 PROLOGUE = "relax.prologue"
 """On a loop in a function with `KERNEL`: it computes an input of the kernel, in the memory of the result."""
 EPILOGUE = "relax.epilogue"

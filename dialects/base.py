@@ -1,29 +1,33 @@
-"""`RelaxOp`, the base of every op: one shape rule per class, and a verifier that re-runs it."""
+"""`RelaxOp`, the base of every op: one shape rule per class, and a verifier that re-runs it; checks of operands."""
 
+import functools
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar, get_args
 
 from relax_mlir import symbolic
-from relax_mlir.dialects.bounds import bounds_around
-from relax_mlir.dialects.dialect import Relax
-from relax_mlir.dialects.dim_orders import Order, Reordered
+from relax_mlir.dialects.dialect import Relax, import_families
 from relax_mlir.dialects.dtypes import DType
-from relax_mlir.dialects.pattern_kinds import OpPatternKind
-from relax_mlir.dialects.types import Callable as CallableInfo
+from relax_mlir.dialects.symbols import bounds_around
+from relax_mlir.dialects.traits import OpPatternKind, Order, Reordered
 from relax_mlir.dialects.types import (
+    UNKNOWN,
     Prim,
     Shape,
     StructInfo,
     Tensor,
     Tuple,
+    as_dim,
     dim_text,
+    dims_attr,
     shape_text,
     struct_info,
 )
+from relax_mlir.dialects.types import Callable as CallableInfo
 from relax_mlir.error import ArgumentError, DTypeError, RelaxError, ShapeError
 from relax_mlir.mlir import ir
+from relax_mlir.symbolic import Dim
 
 InfoT = TypeVar("InfoT", bound=StructInfo)
 Inferred = StructInfo | Sequence[StructInfo]
@@ -174,7 +178,7 @@ class RelaxOp(Relax.Operation):
         return True
 
     @classmethod
-    def multiply_adds(cls, args: OpArgs) -> symbolic.Dim | None:
+    def multiply_adds(cls, args: OpArgs) -> Dim | None:
         """The number of multiply-adds of a contraction, as torch's FLOP counter counts them.
 
         None if sizes are unknown.
@@ -310,9 +314,7 @@ def _callable_implies(known: CallableInfo, claim: CallableInfo) -> bool:
     return accepts and implies(known.result, claim.result)
 
 
-def _dims_imply(
-    known: tuple[symbolic.Dim | None, ...] | None, claim: tuple[symbolic.Dim | None, ...] | None
-) -> bool:
+def _dims_imply(known: tuple[Dim | None, ...] | None, claim: tuple[Dim | None, ...] | None) -> bool:
     if claim is None:
         return True
     if known is None or len(known) != len(claim):
@@ -322,9 +324,7 @@ def _dims_imply(
     )
 
 
-def broadcast(
-    op: str, *shapes: tuple[symbolic.Dim | None, ...] | None
-) -> tuple[symbolic.Dim | None, ...] | None:
+def broadcast(op: str, *shapes: tuple[Dim | None, ...] | None) -> tuple[Dim | None, ...] | None:
     """The shape to which NumPy broadcasts `shapes`; None if one has an unknown rank.
 
     Two symbolic dimensions broadcast if they are provably equal or one is the constant 1. A `ShapeError` suggests
@@ -335,7 +335,7 @@ def broadcast(
         return None
     known = [shape for shape in shapes if shape is not None]
     rank = max(map(len, known), default=0)
-    result: list[symbolic.Dim | None] = []
+    result: list[Dim | None] = []
     for axis in range(-rank, 0):
         dims = [shape[axis] for shape in known if len(shape) >= -axis]
         result.append(_broadcast_dim(op, axis, dims, known))
@@ -345,9 +345,9 @@ def broadcast(
 def _broadcast_dim(
     op: str,
     axis: int,
-    dims: Sequence[symbolic.Dim | None],
-    shapes: Sequence[tuple[symbolic.Dim | None, ...]],
-) -> symbolic.Dim | None:
+    dims: Sequence[Dim | None],
+    shapes: Sequence[tuple[Dim | None, ...]],
+) -> Dim | None:
     others = [d for d in dims if d is None or d != 1]
     if not others:
         return 1
@@ -391,3 +391,113 @@ def op_class(op: ir.Operation) -> type[RelaxOp] | None:
     """The class of a Relax op, or None for an op of another dialect."""
     view = op.opview
     return type(view) if isinstance(view, RelaxOp) else None
+
+
+def index_operand(args: OpArgs, index: int) -> Tensor:
+    """Tensor operand `index`, which must hold integers."""
+    args.require_dtype(index, lambda d: d.is_integer, "an integer")
+    return args.tensor(index)
+
+
+def check_equal(args: OpArgs, what: str, first: Dim | None, second: Dim | None) -> None:
+    """Raise `ShapeError` unless two dimensions that are known are provably equal."""
+    if first is None or second is None or symbolic.prove_equal(first, second):
+        return
+    hint = "" if symbolic.prove_not_equal(first, second) else ", not known to be equal; match_shape one first"
+    raise ShapeError(f"{args.op}: {what} are {first} and {second}{hint}")
+
+
+def check_equal_shapes(
+    args: OpArgs, what: str, found: Sequence[Dim | None] | None, expected: Sequence[Dim | None]
+) -> None:
+    """Raise `ShapeError` unless the shape of operand `what`, if it is known, is provably `expected`."""
+    if found is None:
+        return
+    if len(found) != len(expected):
+        raise ShapeError(
+            f"{args.op}: operand '{what}' has shape {shape_text(found)}, expected {shape_text(expected)}"
+        )
+    for axis, (own, wanted) in enumerate(zip(found, expected, strict=True)):
+        where = f"dimension {axis} of '{what}' and what is expected, {shape_text(expected)},"
+        check_equal(args, where, own, wanted)
+
+
+def require_same(args: OpArgs, index: int, wanted: tuple[Dim | None, ...] | None, of: str) -> None:
+    """Raise `ShapeError` if operand `index` cannot have the shape `wanted`, the shape of `of`."""
+    given = args.tensor(index).shape
+    if given is None or wanted is None:
+        return
+    equal = len(given) == len(wanted) and all(
+        a is None or b is None or symbolic.prove_equal(a, b) for a, b in zip(given, wanted, strict=True)
+    )
+    if not equal:
+        raise ShapeError(
+            f"{args.op}: operand '{args.name_of(index)}' has shape {shape_text(given)}, expected {shape_text(wanted)}, "
+            f"that of {of}"
+        )
+
+
+def require_one_of(args: OpArgs, name: str, known: Sequence[str]) -> str:
+    """Attribute `name`, which must be one of `known`; else raises `ArgumentError`."""
+    value = args.str_attr(name)
+    if value not in known:
+        raise ArgumentError(f"{args.op}: {name} is '{value}', expected one of {', '.join(map(repr, known))}")
+    return value
+
+
+def floats_of(args: OpArgs, name: str) -> list[float] | None:
+    """Attribute `name`, a list of floats; None if it is not given."""
+    if args.is_unit(name):
+        return None
+    return [float(ir.FloatAttr(item).value) for item in ir.ArrayAttr(args.attrs[name])]
+
+
+@functools.cache
+def _dim_attribute_names() -> dict[str, tuple[str, ...]]:
+    import_families()
+    return {name: cls.dim_attributes() for name, cls in op_classes().items() if cls.dim_attributes()}
+
+
+def dim_attribute_names(op: ir.Operation) -> tuple[str, ...]:
+    """The names of the attributes of `op` that hold dimensions or lists of them, present or not."""
+    return _dim_attribute_names().get(op.name, ())
+
+
+def dim_attributes(op: ir.Operation) -> Iterator[tuple[str, list[Dim | None]]]:
+    """Name and dimensions of each attribute of `op` that holds some; floats and ``unit`` are skipped."""
+    for name in dim_attribute_names(op):
+        if name in op.attributes:
+            yield name, list(dims_in(op.attributes[name]))
+
+
+def dims_in(attribute: ir.Attribute) -> Iterator[Dim | None]:
+    """The dimensions that an attribute holds, in order."""
+    if isinstance(attribute, ir.ArrayAttr):
+        for item in attribute:
+            yield from dims_in(item)
+    elif isinstance(attribute, ir.IntegerAttr):
+        yield int(attribute.value)
+    elif isinstance(attribute, ir.StringAttr):
+        yield _dim(attribute.value)
+
+
+def _dim(text: str) -> Dim | None:
+    """A dimension, or a bound of a slice, which may be negative."""
+    return as_dim(text) if text == UNKNOWN else symbolic.parse(text)
+
+
+def substitute_attributes(op: ir.Operation, mapping: Mapping[str, Dim]) -> None:
+    """Replace symbols in the attributes of `op` that hold dimensions."""
+    for name in dim_attribute_names(op):
+        if name in op.attributes:
+            op.attributes[name] = _substituted(op.attributes[name], mapping)
+
+
+def _substituted(attribute: ir.Attribute, mapping: Mapping[str, Dim]) -> ir.Attribute:
+    if isinstance(attribute, ir.ArrayAttr):
+        return ir.ArrayAttr.get([_substituted(item, mapping) for item in attribute])
+    if isinstance(attribute, ir.StringAttr) and attribute.value != UNKNOWN:
+        dim = symbolic.substitute(symbolic.parse(attribute.value), dict(mapping))
+        changed: ir.Attribute = dims_attr([dim])[0]
+        return changed
+    return attribute

@@ -1,15 +1,29 @@
-"""Arithmetic ops of two operands, with NumPy's broadcasting on symbolic shapes."""
+"""Elementwise ops of several operands: arithmetic, comparisons, logic, bits, selection.
+
+Shapes are symbolic and broadcast as in NumPy. With NaN all comparisons are false, except not_equal.
+"""
 
 import itertools
+import math
 from typing import Any
 
+import numpy as np
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, broadcast
-from relax_mlir.dialects.dim_orders import Order, Reordered
-from relax_mlir.dialects.dtypes import DType, promote
-from relax_mlir.dialects.pattern_kinds import OpPatternKind
+from relax_mlir.dialects.dtypes import DType, promote, require_held
+from relax_mlir.dialects.number_attributes import integer
+from relax_mlir.dialects.traits import OpPatternKind, Order, Reordered
 from relax_mlir.dialects.types import Tensor
-from relax_mlir.dialects.value import Value, ValueLike, as_values, create_one
-from relax_mlir.mlir import ext
+from relax_mlir.dialects.value import (
+    Scalar,
+    Value,
+    ValueLike,
+    as_value,
+    as_values,
+    create_one,
+    require_insertion_point,
+)
+from relax_mlir.error import ArgumentError, DTypeError
+from relax_mlir.mlir import ext, ir
 
 
 def common_dtype(args: OpArgs, indices: tuple[int, ...]) -> DType | None:
@@ -242,3 +256,291 @@ def subtract(x1: ValueLike, x2: ValueLike) -> Value:
 def ewise_fma(x1: ValueLike, x2: ValueLike, x3: ValueLike) -> Value:
     """``x1 * x2 + x3`` (see `EwiseFmaOp`)."""
     return create_one(EwiseFmaOp, as_values(x1, x2, x3, of=EwiseFmaOp))
+
+
+class BitwiseOp(BinaryOp):
+    """Base of the bitwise ops on integers and bool."""
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        for index in (0, 1):
+            args.require_dtype(index, lambda d: not d.is_float, "an integer or bool")
+        return infer_binary(args)
+
+
+class ShiftOp(BinaryOp):
+    """Base of the shifts of integers.
+
+    A count that is negative, or not less than the width of the dtype, shifts every bit out: the result is 0, or -1 for
+    a right shift of a negative number.
+    """
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        for index in (0, 1):
+            args.require_dtype(index, lambda d: d.is_integer, "an integer")
+        return infer_binary(args)
+
+
+class BitwiseAndOp(BitwiseOp, name="bitwise_and", traits=[ext.Pure]):
+    """Bits set in both elements. Example: ``[6, 5]`` and ``[3]`` give ``[2, 1]``."""
+
+
+class BitwiseOrOp(BitwiseOp, name="bitwise_or", traits=[ext.Pure]):
+    """Bits set in either element. Example: ``[6, 5]`` and ``[3]`` give ``[7, 7]``."""
+
+
+class BitwiseXorOp(BitwiseOp, name="bitwise_xor", traits=[ext.Pure]):
+    """Bits set in exactly one element. Example: ``[6, 5]`` and ``[3]`` give ``[5, 6]``."""
+
+
+class LeftShiftOp(ShiftOp, name="left_shift", traits=[ext.Pure]):
+    """First element shifted left by the second, in bits.
+
+    Example: int8 ``[1, 1]`` and ``[3, 8]`` give ``[8, 0]``.
+    """
+
+
+class RightShiftOp(ShiftOp, name="right_shift", traits=[ext.Pure]):
+    """First element shifted right by the second, in bits, keeping the sign.
+
+    Example: int8 ``[8, -8]`` and ``[2, 9]`` give ``[2, -1]``.
+    """
+
+
+def bitwise_and(x1: ValueLike, x2: ValueLike) -> Value:
+    """``x1 & x2`` (see `BitwiseAndOp`)."""
+    return create_one(BitwiseAndOp, as_values(x1, x2, of=BitwiseAndOp))
+
+
+def bitwise_or(x1: ValueLike, x2: ValueLike) -> Value:
+    """``x1 | x2`` (see `BitwiseOrOp`)."""
+    return create_one(BitwiseOrOp, as_values(x1, x2, of=BitwiseOrOp))
+
+
+def bitwise_xor(x1: ValueLike, x2: ValueLike) -> Value:
+    """``x1 ^ x2`` (see `BitwiseXorOp`)."""
+    return create_one(BitwiseXorOp, as_values(x1, x2, of=BitwiseXorOp))
+
+
+def left_shift(x1: ValueLike, x2: ValueLike) -> Value:
+    """``x1 << x2`` (see `LeftShiftOp`)."""
+    return create_one(LeftShiftOp, as_values(x1, x2, of=LeftShiftOp))
+
+
+def right_shift(x1: ValueLike, x2: ValueLike) -> Value:
+    """``x1 >> x2`` (see `RightShiftOp`)."""
+    return create_one(RightShiftOp, as_values(x1, x2, of=RightShiftOp))
+
+
+class ComparisonOp(BinaryOp):
+    """Base of the comparisons: two tensors of one dtype give bool; false is less than true."""
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        return infer_binary(args).with_dtype("bool")
+
+
+class EqualOp(ComparisonOp, name="equal", traits=[ext.Pure]):
+    """True where elements are equal. Example: ``[1.0, nan]`` and ``[1.0, nan]`` give ``[true, false]``."""
+
+
+class GreaterOp(ComparisonOp, name="greater", traits=[ext.Pure]):
+    """True where the first element is greater. Example: ``[3, 1]`` and ``[2]`` give ``[true, false]``."""
+
+
+class GreaterEqualOp(ComparisonOp, name="greater_equal", traits=[ext.Pure]):
+    """True where the first element is greater or equal.
+
+    Example: ``[2, 1]`` and ``[2]`` give ``[true, false]``.
+    """
+
+
+class LessOp(ComparisonOp, name="less", traits=[ext.Pure]):
+    """True where the first element is less. Example: ``[3, 1]`` and ``[2]`` give ``[false, true]``."""
+
+
+class LessEqualOp(ComparisonOp, name="less_equal", traits=[ext.Pure]):
+    """True where the first element is less or equal.
+
+    Example: ``[3, 2]`` and ``[2]`` give ``[false, true]``.
+    """
+
+
+class NotEqualOp(ComparisonOp, name="not_equal", traits=[ext.Pure]):
+    """True where elements differ. Example: ``[1.0, nan]`` and ``[1.0, nan]`` give ``[false, true]``."""
+
+
+def equal(x1: ValueLike, x2: ValueLike) -> Value:
+    """``x1 == x2`` (see `EqualOp`)."""
+    return create_one(EqualOp, as_values(x1, x2, of=EqualOp))
+
+
+def greater(x1: ValueLike, x2: ValueLike) -> Value:
+    """``x1 > x2`` (see `GreaterOp`)."""
+    return create_one(GreaterOp, as_values(x1, x2, of=GreaterOp))
+
+
+def greater_equal(x1: ValueLike, x2: ValueLike) -> Value:
+    """``x1 >= x2`` (see `GreaterEqualOp`)."""
+    return create_one(GreaterEqualOp, as_values(x1, x2, of=GreaterEqualOp))
+
+
+def less(x1: ValueLike, x2: ValueLike) -> Value:
+    """``x1 < x2`` (see `LessOp`)."""
+    return create_one(LessOp, as_values(x1, x2, of=LessOp))
+
+
+def less_equal(x1: ValueLike, x2: ValueLike) -> Value:
+    """``x1 <= x2`` (see `LessEqualOp`)."""
+    return create_one(LessEqualOp, as_values(x1, x2, of=LessEqualOp))
+
+
+def not_equal(x1: ValueLike, x2: ValueLike) -> Value:
+    """``x1 != x2`` (see `NotEqualOp`)."""
+    return create_one(NotEqualOp, as_values(x1, x2, of=NotEqualOp))
+
+
+class LogicalOp(ComparisonOp):
+    """Base of the logical ops: an element of any dtype is true unless it is zero, and the result is bool."""
+
+
+class LogicalAndOp(LogicalOp, name="logical_and", traits=[ext.Pure]):
+    """True where both elements are true. Example: ``[0, 2, 3]`` and ``[1]`` give ``[false, true, true]``."""
+
+
+class LogicalOrOp(LogicalOp, name="logical_or", traits=[ext.Pure]):
+    """True where either element is true. Example: ``[0, 2]`` and ``[0]`` give ``[false, true]``."""
+
+
+class LogicalXorOp(LogicalOp, name="logical_xor", traits=[ext.Pure]):
+    """True where exactly one element is true.
+
+    Example: ``[0, 2]`` and ``[1]`` give ``[true, false]``.
+    """
+
+
+def logical_and(x1: ValueLike, x2: ValueLike) -> Value:
+    """``x1 and x2`` (see `LogicalAndOp`)."""
+    return create_one(LogicalAndOp, as_values(x1, x2, of=LogicalAndOp))
+
+
+def logical_or(x1: ValueLike, x2: ValueLike) -> Value:
+    """``x1 or x2`` (see `LogicalOrOp`)."""
+    return create_one(LogicalOrOp, as_values(x1, x2, of=LogicalOrOp))
+
+
+def logical_xor(x1: ValueLike, x2: ValueLike) -> Value:
+    """Exclusive or of `x1` and `x2` (see `LogicalXorOp`)."""
+    return create_one(LogicalXorOp, as_values(x1, x2, of=LogicalXorOp))
+
+
+class WhereOp(RelaxOp, name="where", traits=[ext.Pure]):
+    """The element of `x1` where `condition` (bool) is true, else that of `x2`; all three broadcast.
+
+    Example: ``[true, false]``, ``[1, 2]`` and ``[0]`` give ``[1, 0]``.
+    """
+
+    op_pattern = OpPatternKind.BROADCAST
+
+    condition: ext.Operand[Any]
+    x1: ext.Operand[Any]
+    x2: ext.Operand[Any]
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        args.require_dtype(0, lambda d: d.kind == "bool", "bool; compare it with 0, or use astype")
+        return Tensor(broadcast(args.op, *(x.shape for x in args.tensors())), common_dtype(args, (1, 2)))
+
+    @classmethod
+    def reordered(cls, args: OpArgs, order: Order) -> Reordered | None:
+        return Reordered((0, 1, 2), (order,), {})
+
+
+class ClipOp(RelaxOp, name="clip", traits=[ext.Pure]):
+    """Each element clamped to ``min..max``; ``unit`` means no bound. NaN stays NaN.
+
+    Example: ``[-3.0, 0.5, 9.0]`` with min 0.0 and max 6.0 gives ``[0.0, 0.5, 6.0]``. If min is above max, every element
+    becomes max.
+    """
+
+    op_pattern = OpPatternKind.ELEMWISE
+
+    x: ext.Operand[Any]
+    min: ir.FloatAttr | ir.IntegerAttr | ir.UnitAttr
+    max: ir.FloatAttr | ir.IntegerAttr | ir.UnitAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        dtype = args.require_dtype(0, lambda d: d.kind != "bool", "a number")
+        for name in ("min", "max"):
+            bound = clip_bound(args, name)
+            if dtype is not None and bound is not None:
+                require_bound(args.op, name, bound, dtype)
+        return args.tensor(0)
+
+
+def clip_bound(args: OpArgs, name: str) -> int | float | None:
+    """The value of bound `name` of a `clip`, or None."""
+    if args.is_unit(name):
+        return None
+    attribute = args.attrs[name]
+    if isinstance(attribute, ir.IntegerAttr):
+        return args.int_attr(name)
+    return args.float_attr(name)
+
+
+def require_bound(op: str, name: str, bound: int | float, dtype: DType) -> None:
+    """Raise `DTypeError` for a fractional bound of integers, and for a bound that `dtype` cannot hold."""
+    if dtype.is_float:
+        return
+    if isinstance(bound, float):
+        raise DTypeError(f"{op}: {name} is {bound}, but the tensor has dtype {dtype}; give an integer")
+    require_held(f"{op}: {name}", bound, dtype)
+
+
+def where(condition: Value, x1: ValueLike, x2: ValueLike) -> Value:
+    """`x1` where `condition` is true, else `x2` (see `WhereOp`)."""
+    return create_one(WhereOp, [as_value(condition), *as_values(x1, x2, of=WhereOp, names=("x1", "x2"))])
+
+
+def clip(x: Value, min: Scalar | None = None, max: Scalar | None = None) -> Value:
+    """`x` clamped to ``min..max`` (see `ClipOp`). A bound outside the range of the dtype has no effect."""
+    require_insertion_point("clip")
+    dtype = as_value(x).tensor_info.dtype
+    bounds = {"min": bound_attr(dtype, "min", min), "max": bound_attr(dtype, "max", max)}
+    return create_one(ClipOp, [x], bounds)
+
+
+def bound_attr(dtype: DType | None, name: str, bound: Scalar | None) -> ir.Attribute:
+    """Bound `name` of a `clip` of a tensor of `dtype` as an attribute: ``unit`` if it has no effect."""
+    if isinstance(bound, Value):  # a `prim_value`
+        bound = integer(bound, f"clip: {name}")
+    if bound is None:
+        return ir.UnitAttr.get()
+    if isinstance(bound, bool) or not isinstance(bound, int | float):
+        raise ArgumentError(f"clip: {name} is {bound!r}, expected a number or None")
+    if dtype is None and isinstance(bound, int) and -(2**63) <= bound < 2**64:
+        return ir.IntegerAttr.get(_bound_type(bound), bound)
+    if dtype is None or dtype.is_float:
+        return ir.FloatAttr.get(ir.F64Type.get(), float(bound))
+    if dtype.kind == "bool":
+        raise DTypeError("clip: operand 'x' has dtype bool, expected a number")
+    if math.isinf(bound):
+        return ir.UnitAttr.get()
+    if isinstance(bound, float) and not bound.is_integer():
+        raise DTypeError(f"clip: {name} is {bound}, but the tensor has dtype {dtype}; give an integer")
+    least, greatest = dtype.bounds
+    useless = bound <= least if name == "min" else bound >= greatest
+    if useless:
+        return ir.UnitAttr.get()
+    require_held(f"clip: {name}", bound, dtype)
+    return ir.IntegerAttr.get(_bound_type(int(bound)), int(bound))
+
+
+def _bound_type(value: int) -> ir.Type:
+    """``i64``, or ``ui64`` for values that only uint64 holds."""
+    is_wide = value > np.iinfo(np.int64).max
+    return ir.IntegerType.get_unsigned(64) if is_wide else ir.IntegerType.get_signless(64)

@@ -1,12 +1,13 @@
-"""Calls of Relax functions, of prim funcs (destination-passing), and of packed functions."""
+"""Calls of Relax functions, of prim funcs (destination-passing, in place), and of packed functions (shape rules)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
-from relax_mlir.dialects.extern_func import ExternFunc, function_name
-from relax_mlir.dialects.infer_rules import check_rule, deduced
+from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, implies
+from relax_mlir.dialects.closures import ExternFunc, function_name
+from relax_mlir.dialects.number_attributes import ints_attr
 from relax_mlir.dialects.structure import make_tuple, prim_value
+from relax_mlir.dialects.symbols import contains_unknown
 from relax_mlir.dialects.traits import (
     EVERY_FORM,
     CallsFunction,
@@ -22,11 +23,134 @@ from relax_mlir.dialects.traits import (
     PassesOn,
     TakesOwnership,
 )
-from relax_mlir.dialects.types import DimLike, StructInfo, Tensor, Tuple, as_dim, dims_attr, dims_from_attr
+from relax_mlir.dialects.types import (
+    DimLike,
+    StructInfo,
+    Tensor,
+    Tuple,
+    as_dim,
+    dims_attr,
+    dims_from_attr,
+    struct_info,
+)
 from relax_mlir.dialects.value import Value, create, require_insertion_point
-from relax_mlir.error import ArgumentError, ShapeError, expect
+from relax_mlir.error import ArgumentError, DTypeError, RelaxError, ShapeError, expect
 from relax_mlir.mlir import ext, func, ir
 from relax_mlir.symbolic import Expr
+
+InferRule = Callable[..., StructInfo]
+"""``rule(*args)``: a `StructInfo` per value and a Python literal per literal, in call order."""
+
+_RULES: dict[str, InferRule] = {}
+
+
+def register_infer(name: str, rule: InferRule | None = None, *, override: bool = False) -> Any:  # noqa: ANN401 - the rule, or a decorator
+    """Register the shape rule of the packed function `name`; also a decorator.
+
+    Calls of the function (`call_packed`, `call_dps_packed`, …) then need no `out`: the builder deduces it, the verifier
+    checks it, and ``refine-shapes`` deduces it again from refined arguments.
+
+    >>> @register_infer("my.pad")
+    ... def pad(x, amount):
+    ...     return Tensor((x.shape[0] + 2 * amount,), x.dtype)
+
+    Args:
+        name: name of the packed function.
+        rule: ``rule(*args)`` takes a `StructInfo` per value and a Python literal per literal, in call order, and
+            returns the `StructInfo` of the result. It raises `ShapeError`, `DTypeError` or `ArgumentError` for invalid
+            arguments; the name of the rule is prepended to the message.
+        override: replace a rule that is registered already.
+
+    Raises:
+        ArgumentError: `name` has a rule already.
+    """
+    expect("register_infer: 'name'", name, str, "the name of a packed function")
+    if rule is None:
+        return lambda function: register_infer(name, function, override=override)
+    if not callable(rule):
+        raise ArgumentError(f"register_infer: the rule of '{name}' is {rule!r}, expected a function")
+    if name in _RULES and not override:
+        raise ArgumentError(f"register_infer: '{name}' has a rule already; override=True replaces it")
+    _RULES[name] = rule
+    return rule
+
+
+def unregister_infer(name: str) -> None:
+    """Remove the rule of the packed function `name`, if it has one."""
+    expect("unregister_infer: 'name'", name, str, "the name of a packed function")
+    _RULES.pop(name, None)
+
+
+def has_rule(name: str) -> bool:
+    """True if the packed function `name` has a rule."""
+    return name in _RULES
+
+
+def rule_of(name: str) -> InferRule | None:
+    """The rule of the packed function `name`, if it has one."""
+    return _RULES.get(name)
+
+
+def deduced(args: OpArgs) -> StructInfo | None:
+    """Struct info of the result of a packed call by the rule of its function; None without a rule.
+
+    Raises the errors of the rule, with its name, and `ArgumentError` for other exceptions and for results that are not
+    a `StructInfo`.
+    """
+    name = args.str_attr("func")
+    rule = _RULES.get(name)
+    if rule is None:
+        return None
+    given = _arguments(args)
+    what = f"{args.op}: the shape rule registered for '{name}'"
+    try:
+        result = rule(*given)
+    except RelaxError as error:
+        raise _same_kind(error)(f"{what}: {error}") from error
+    except Exception as error:
+        shown = ", ".join(map(str, given))
+        raise ArgumentError(f"{what} raised {type(error).__name__} on ({shown}): {error}") from error
+    if not isinstance(result, StructInfo):
+        raise ArgumentError(f"{what} returned {result!r} ({type(result).__name__}), expected a StructInfo")
+    return result
+
+
+def check_rule(args: OpArgs, result: StructInfo) -> None:
+    """Raise `ShapeError` unless the result of a packed call follows from the rule of its function, if it has one.
+
+    A call for its effect alone, with the empty tuple as result, is always valid.
+    """
+    expected = None if result == Tuple() else _expected(args)
+    if expected is not None and not implies(expected, result):
+        name = args.str_attr("func")
+        raise ShapeError(
+            f"{args.op}: the result of '{name}' is {result}, but its registered shape rule gives {expected}"
+        )
+
+
+def _expected(args: OpArgs) -> StructInfo | None:
+    """The result of the rule; None if it fails because sizes are unknown, as they all are in the virtual machine."""
+    try:
+        return deduced(args)
+    except ArgumentError as error:
+        failed = error.__cause__ is not None and not isinstance(error.__cause__, RelaxError)
+        if failed and any(map(contains_unknown, args.tuple(0).fields)):
+            return None
+        raise
+
+
+def _arguments(args: OpArgs) -> list[Any]:
+    fields = list(args.tuple(0).fields)
+    return [
+        fields.pop(0) if isinstance(item, ir.UnitAttr) else item.value
+        for item in ir.ArrayAttr(args.attrs["arg_spec"])
+    ]
+
+
+def _same_kind(error: RelaxError) -> type[RelaxError]:
+    """The error class to raise for a rule's error: `ShapeError` or `DTypeError` unchanged, else `ArgumentError`."""
+    return next((kind for kind in (ShapeError, DTypeError) if isinstance(error, kind)), ArgumentError)
+
 
 StaticArg = str | int | float | bool
 
@@ -398,3 +522,106 @@ def _literal(op: str, arg: StaticArg) -> ir.Attribute:
     raise ArgumentError(
         f"{op}: argument {arg!r} ({type(arg).__name__}) is neither a Relax value nor a literal"
     )
+
+
+FRESH = -1
+"""Entry of `inplace_indices` for a result in new memory."""
+
+
+class CallTirInplaceOp(
+    RelaxOp,
+    name="call_tir_inplace",
+    traits=[ext.Pure, CallsFunction, HasDestination, KeptAtR1, TakesOwnership],
+):
+    """Call of a prim func that stores results in the memory of its arguments.
+
+    `inplace_indices` has an entry per result: the index of the argument (a field of the tuple `args`) whose memory the
+    result reuses, or -1 for new memory. The callee takes the arguments, then one tensor per result in new memory, then
+    an ``index`` per entry of `tir_vars`; with tensor semantics it returns all results, in order.
+
+    Values are immutable: if the old elements of an argument are still needed (it has other uses, or is a parameter or a
+    constant), the callee gets a copy.
+    """
+
+    args: ext.Operand[Any]
+    callee: ir.FlatSymbolRefAttr
+    inplace_indices: ir.ArrayAttr
+    tir_vars: ir.ArrayAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def dim_attributes(cls) -> tuple[str, ...]:
+        return ("tir_vars",)
+
+    @classmethod
+    def check(cls, args: OpArgs, results: Sequence[StructInfo]) -> None:
+        dims_from_attr(args.attrs["tir_vars"])
+        require_destinations(args.op, results[0])
+        outs, fields = destinations(results[0]), args.tuple(0).fields
+        indices = args.ints_attr("inplace_indices")
+        if len(indices) != len(outs):
+            raise ArgumentError(f"{args.op}: {len(indices)} inplace_indices for {len(outs)} results")
+        taken = [index for index in indices if index != FRESH]
+        if not taken:
+            raise ArgumentError(f"{args.op}: no result is in place; that is a call_tir")
+        for number, index in enumerate(indices):
+            if index == FRESH:
+                continue
+            if not 0 <= index < len(fields):
+                raise ArgumentError(
+                    f"{args.op}: result {number} takes argument {index}, but there are {len(fields)} arguments"
+                )
+            if taken.count(index) > 1:
+                raise ArgumentError(f"{args.op}: two results take argument {index}")
+            given, out = fields[index], outs[number]
+            if not (implies(given, out) and implies(out, given)):
+                raise ShapeError(f"{args.op}: result {number} is {out}, but argument {index} is {given}")
+
+
+def passed_results(op: ir.Operation) -> list[StructInfo]:
+    """The results of a `relax.call_tir` or `relax.call_tir_inplace` that are passed to the callee as destinations."""
+    outs = list(destinations(struct_info(op.results[0].type)))
+    if op.name != CallTirInplaceOp.OPERATION_NAME:
+        return outs
+    return [out for out, index in zip(outs, inplace_indices(op), strict=True) if index == FRESH]
+
+
+def inplace_indices(op: ir.Operation) -> list[int]:
+    """For each result of a call, the index of the argument whose memory it reuses, or `FRESH`."""
+    if op.name != CallTirInplaceOp.OPERATION_NAME:
+        return [FRESH] * len(destinations(struct_info(op.results[0].type)))
+    return [int(ir.IntegerAttr(item).value) for item in ir.ArrayAttr(op.attributes["inplace_indices"])]
+
+
+def call_tir_inplace(
+    callee: Callee,
+    args: Sequence[Value],
+    inplace_indices: int | Sequence[int],
+    out: Tensor | Sequence[Tensor],
+    tir_vars: Sequence[DimLike] = (),
+) -> Value:
+    """Call the prim func `callee` on `args`; its results reuse the memory of arguments.
+
+    `inplace_indices`: for each result, the index of the argument whose memory it reuses, or -1 for new memory. `out`:
+    shape and dtype of the result or results; an in-place result has those of its argument. The arguments keep their
+    elements for all other uses: elements that are needed later are copied.
+    """
+    require_insertion_point("call_tir_inplace")
+    expect("call_tir_inplace: 'args'", args, list | tuple | Value, "a list of values, or a tuple")
+    return inplace_call(callee, make_tuple(*args), inplace_indices, result_info(out), tir_vars)
+
+
+def inplace_call(
+    callee: Callee,
+    args: Value,
+    inplace_indices: int | Sequence[int],
+    result: StructInfo,
+    tir_vars: Sequence[DimLike] = (),
+) -> Value:
+    """`call_tir_inplace` of one tuple of arguments, with the struct info of its result."""
+    attributes = {
+        "callee": ir.FlatSymbolRefAttr.get(callee_name("call_tir_inplace", callee)),
+        "inplace_indices": ints_attr(inplace_indices, "call_tir_inplace: 'inplace_indices'"),
+        "tir_vars": tir_vars_attr("call_tir_inplace", tir_vars),
+    }
+    return create(CallTirInplaceOp, [args], attributes, [result])[0]

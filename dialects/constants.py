@@ -1,7 +1,7 @@
-"""NumPy arrays as MLIR attributes and back.
+"""NumPy arrays as MLIR attributes and back, and PyTorch tensors as NumPy arrays.
 
 Small arrays become ``dense`` attributes. Larger ones become resource attributes that share the array's memory: they are
-not copied, and printing may elide them.
+not copied, and printing may elide them. PyTorch need not be installed.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 import re
+import sys
 import weakref
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -199,3 +200,17 @@ def _from_resource(
     if len(data) != expected:
         raise UnsupportedError(f"constant {attribute}: its resource has {len(data)} bytes, not {expected}")
     return np.frombuffer(data, dtype=dtype.numpy).reshape(shape)
+
+
+def is_torch(item: Any) -> bool:  # noqa: ANN401 - any Python object
+    """True if `item` is a PyTorch tensor."""
+    return type(item).__module__.partition(".")[0] == "torch" and hasattr(item, "detach")
+
+
+def from_torch(item: Any) -> np.ndarray[Any, Any]:  # noqa: ANN401 - a tensor of PyTorch
+    """A PyTorch tensor as an array."""
+    host = item.detach().cpu().contiguous().resolve_conj().resolve_neg()
+    if str(host.dtype) != "torch.bfloat16":
+        return np.asarray(host.numpy())
+    bits = host.view(sys.modules["torch"].int16).numpy()
+    return np.asarray(bits.view(dtypes.dtype("bfloat16").numpy))

@@ -1,4 +1,8 @@
-"""Convolutions over one to three dimensions, in the sense of neural networks: cross-correlations with a kernel."""
+"""Convolutions over one to three dimensions, and transposed ones.
+
+A convolution is a cross-correlation with a kernel, as in neural networks. In a transposed one each element adds a
+scaled kernel to the result.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -7,11 +11,11 @@ from typing import Any
 from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
-from relax_mlir.dialects.cast import dtype_attr, dtype_of
 from relax_mlir.dialects.dtypes import DType, promote
 from relax_mlir.dialects.number_attributes import int_attr, integers, ints_attr, text_attr
-from relax_mlir.dialects.pattern_kinds import OpPatternKind
+from relax_mlir.dialects.traits import OpPatternKind
 from relax_mlir.dialects.types import Tensor, dim_text
+from relax_mlir.dialects.unary import dtype_attr, dtype_of
 from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
 from relax_mlir.error import ArgumentError, ShapeError, UnsupportedError
 from relax_mlir.mlir import ext, ir
@@ -339,3 +343,256 @@ def both_sides(values: Ints, op: str, count: int) -> list[int]:
     """The padding before each spatial dimension, then the padding after each."""
     found = repeated(values, op, "padding", count)
     return found * 2 if len(found) == count else found
+
+
+class TransposedConvolutionOp(RelaxOp):
+    """Base of the transposed convolutions: `count` is the number of spatial dimensions."""
+
+    op_pattern = OpPatternKind.OUT_ELEMWISE_FUSABLE
+
+    count = 0
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        return TransposedConvolution.of(args, cls.count).result
+
+    @classmethod
+    def plain_layouts(cls) -> tuple[str, str]:
+        """The layouts of data and kernels that are lowered without copies."""
+        return f"NC{SPATIAL[cls.count]}", f"IO{SPATIAL[cls.count]}"
+
+
+class Conv1dTransposeOp(TransposedConvolutionOp, name="nn_conv1d_transpose", traits=[ext.Pure]):
+    """The transposed convolution of `data` (batch, channels, width) with `weight`; see `Conv2dTransposeOp`.
+
+    Example: shapes ``(n, 8, w)`` and ``(8, 16, 2)`` with strides ``[2]`` give ``(n, 16, 2*w)``.
+    """
+
+    data: ext.Operand[Any]
+    weight: ext.Operand[Any]
+    strides: ir.ArrayAttr
+    padding: ir.ArrayAttr
+    output_padding: ir.ArrayAttr
+    dilation: ir.ArrayAttr
+    groups: ir.IntegerAttr
+    data_layout: ir.StringAttr
+    kernel_layout: ir.StringAttr
+    out_layout: ir.StringAttr
+    out_dtype: ir.TypeAttr | ir.UnitAttr
+    result: ext.Result[Any]
+    count = 1
+
+
+class Conv2dTransposeOp(TransposedConvolutionOp, name="nn_conv2d_transpose", traits=[ext.Pure]):
+    """The transposed convolution of images `data` with the kernels `weight`.
+
+    Element ``[n, i, y, x]`` of `data`, multiplied by ``weight[i, o, u, v]``, is added for all ``o, u, v`` to element
+    ``[n, o, y*strides[0] + u*dilation[0] - top, x*strides[1] + v*dilation[1] - left]`` of the result, which has
+    ``(h - 1)*strides[0] - top - bottom + (kernel - 1)*dilation[0] + output_padding[0] + 1`` rows, and so on. The
+    channels are divided into `groups` of consecutive channels: those of `data` contribute to as many channels of the
+    result as `weight` has outputs. `padding` is top, left, bottom, right. The layouts are permutations of the letters
+    of ``NCHW`` and ``IOHW``. `out_dtype` is the dtype of the result (``unit``: that of `data`), to which products are
+    converted before they are added; 16-bit floats are accumulated in float32.
+
+    Example: shapes ``(n, 8, h, w)`` and ``(8, 16, 4, 4)`` with strides ``[2, 2]`` and padding ``[1, 1, 1, 1]`` give
+    ``(n, 16, 2*h, 2*w)``.
+    """
+
+    data: ext.Operand[Any]
+    weight: ext.Operand[Any]
+    strides: ir.ArrayAttr
+    padding: ir.ArrayAttr
+    output_padding: ir.ArrayAttr
+    dilation: ir.ArrayAttr
+    groups: ir.IntegerAttr
+    data_layout: ir.StringAttr
+    kernel_layout: ir.StringAttr
+    out_layout: ir.StringAttr
+    out_dtype: ir.TypeAttr | ir.UnitAttr
+    result: ext.Result[Any]
+    count = 2
+
+
+class Conv3dTransposeOp(TransposedConvolutionOp, name="nn_conv3d_transpose", traits=[ext.Pure]):
+    """The transposed convolution of `data` (batch, channels, depth, height, width); see `Conv2dTransposeOp`.
+
+    Example: shapes ``(n, 8, d, h, w)`` and ``(8, 4, 1, 1, 1)`` give ``(n, 4, d, h, w)``.
+    """
+
+    data: ext.Operand[Any]
+    weight: ext.Operand[Any]
+    strides: ir.ArrayAttr
+    padding: ir.ArrayAttr
+    output_padding: ir.ArrayAttr
+    dilation: ir.ArrayAttr
+    groups: ir.IntegerAttr
+    data_layout: ir.StringAttr
+    kernel_layout: ir.StringAttr
+    out_layout: ir.StringAttr
+    out_dtype: ir.TypeAttr | ir.UnitAttr
+    result: ext.Result[Any]
+    count = 3
+
+
+@dataclass(frozen=True)
+class TransposedConvolution:
+    """The checked attributes of a transposed convolution."""
+
+    op: str
+    spatial: str
+    strides: tuple[int, ...]
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    more: tuple[int, ...]
+    """The extra size at the end of each spatial dimension of the result."""
+    dilation: tuple[int, ...]
+    groups: int
+    data: str
+    kernel: str
+    out: str
+    result: Tensor
+
+    @classmethod
+    def of(cls, args: OpArgs, count: int) -> "TransposedConvolution":
+        """The attributes of an op; raises `ShapeError`, `DTypeError`, `ArgumentError`, `UnsupportedError`."""
+        spatial = SPATIAL[count]
+        strides, dilation = (numbers_of(args, name, count, least=1) for name in ("strides", "dilation"))
+        padding = numbers_of(args, "padding", 2 * count, least=0)
+        more = numbers_of(args, "output_padding", count, least=0)
+        groups = args.int_attr("groups")
+        if groups < 1:
+            raise ArgumentError(f"{args.op}: groups is {groups}, expected at least 1")
+        data, out = (layout_of(args, name, f"NC{spatial}") for name in ("data_layout", "out_layout"))
+        kernel = layout_of(args, "kernel_layout", f"IO{spatial}")
+        found = cls(
+            *(args.op, spatial, strides, padding[:count], padding[count:], more, dilation, groups),
+            *(data, kernel, out, Tensor(None, result_dtype(args), ndim=count + 2)),
+        )
+        shape = found.shape(dims_by_letter(args, 0, data), dims_by_letter(args, 1, kernel))
+        return found if shape is None else replace(found, result=Tensor(shape, found.result.dtype))
+
+    def shape(
+        self, image: dict[str, Dim | None] | None, kernel: dict[str, Dim | None] | None
+    ) -> list[Dim | None] | None:
+        """The shape of the result, in its layout."""
+        if image is None or kernel is None:
+            return None
+        self.check_channels(image["C"], kernel["I"])
+        outputs = kernel["O"]
+        dims = {"N": image["N"], "C": None if outputs is None else outputs * self.groups}
+        for axis, letter in enumerate(self.spatial):
+            dims[letter] = self.size(axis, image[letter], kernel[letter])
+        return [dims[letter] for letter in self.out]
+
+    def size(self, axis: int, image: Dim | None, kernel: Dim | None) -> Dim | None:
+        """The size of spatial dimension `axis` of the result."""
+        if image is None or kernel is None:
+            return None
+        reach = (image - 1) * self.strides[axis] + (kernel - 1) * self.dilation[axis] + 1
+        size = reach + self.more[axis] - self.before[axis] - self.after[axis]
+        if symbolic.prove_less_equal(size, -1):
+            raise ShapeError(
+                f"{self.op}: in dimension {self.spatial[axis]} the kernels reach over {dim_text(reach)}, of which "
+                f"padding takes {self.before[axis] + self.after[axis]}"
+            )
+        return size
+
+    def check_channels(self, channels: Dim | None, inputs: Dim | None) -> None:
+        """Raise `ShapeError` unless the channels of data and kernels match, as far as they are known."""
+        if channels is not None and inputs is not None and not symbolic.prove_equal(channels, inputs):
+            certain = symbolic.prove_not_equal(channels, inputs)
+            raise ShapeError(
+                f"{self.op}: operand 'data' has {dim_text(channels)} channels, but 'weight' takes {dim_text(inputs)}"
+                + ("" if certain else "; match_shape one of them first")
+            )
+        known = inputs if channels is None else channels
+        if known is not None and not symbolic.prove_divisible(known, self.groups):
+            raise ShapeError(
+                f"{self.op}: operand 'data' has {dim_text(known)} channels, which is not provably a multiple of "
+                f"groups, {self.groups}"
+            )
+
+
+# -- builders --------------------------------------------------------------------------------------------------
+
+
+def conv1d_transpose(
+    data: ValueLike,
+    weight: ValueLike,
+    strides: Ints = 1,
+    padding: Ints = 0,
+    output_padding: Ints = 0,
+    dilation: Ints = 1,
+    groups: int = 1,
+    data_layout: str = "NCW",
+    kernel_layout: str = "IOW",
+    out_layout: str | None = None,
+    out_dtype: str | DType | None = None,
+) -> Value:
+    """The transposed convolution of `data` with `weight` (see `Conv1dTransposeOp`); `padding` as that of `conv1d`."""
+    numbers, layouts = (strides, padding, output_padding, dilation), (data_layout, kernel_layout, out_layout)
+    return _transposed(Conv1dTransposeOp, data, weight, numbers, groups, layouts, out_dtype)
+
+
+def conv2d_transpose(
+    data: ValueLike,
+    weight: ValueLike,
+    strides: Ints = (1, 1),
+    padding: Ints = (0, 0),
+    output_padding: Ints = (0, 0),
+    dilation: Ints = (1, 1),
+    groups: int = 1,
+    data_layout: str = "NCHW",
+    kernel_layout: str = "IOHW",
+    out_layout: str | None = None,
+    out_dtype: str | DType | None = None,
+) -> Value:
+    """The transposed convolution of `data` with `weight` (see `Conv2dTransposeOp`); `padding` as that of `conv2d`."""
+    numbers, layouts = (strides, padding, output_padding, dilation), (data_layout, kernel_layout, out_layout)
+    return _transposed(Conv2dTransposeOp, data, weight, numbers, groups, layouts, out_dtype)
+
+
+def conv3d_transpose(
+    data: ValueLike,
+    weight: ValueLike,
+    strides: Ints = (1, 1, 1),
+    padding: Ints = (0, 0, 0),
+    output_padding: Ints = (0, 0, 0),
+    dilation: Ints = (1, 1, 1),
+    groups: int = 1,
+    data_layout: str = "NCDHW",
+    kernel_layout: str = "IODHW",
+    out_layout: str | None = None,
+    out_dtype: str | DType | None = None,
+) -> Value:
+    """The transposed convolution of `data` with `weight` (see `Conv3dTransposeOp`); `padding` as that of `conv3d`."""
+    numbers, layouts = (strides, padding, output_padding, dilation), (data_layout, kernel_layout, out_layout)
+    return _transposed(Conv3dTransposeOp, data, weight, numbers, groups, layouts, out_dtype)
+
+
+def _transposed(
+    cls: type[TransposedConvolutionOp],
+    data: ValueLike,
+    weight: ValueLike,
+    numbers: tuple[Ints, Ints, Ints, Ints],
+    groups: int,
+    layouts: tuple[str, str, str | None],
+    out_dtype: str | DType | None,
+) -> Value:
+    what = f"conv{cls.count}d_transpose"
+    require_insertion_point(what)
+    strides, padding, output_padding, dilation = numbers
+    more = repeated(output_padding, what, "output_padding", cls.count)
+    target = None if out_dtype is None else dtypes.dtype(out_dtype)
+    attributes = {
+        "strides": ints_attr(repeated(strides, what, "strides", cls.count), f"{what}: 'strides'"),
+        "padding": ints_attr(both_sides(padding, what, cls.count), f"{what}: 'padding'"),
+        "output_padding": ints_attr(more, f"{what}: 'output_padding'"),
+        "dilation": ints_attr(repeated(dilation, what, "dilation", cls.count), f"{what}: 'dilation'"),
+        "groups": int_attr(groups, f"{what}: 'groups'"),
+        "data_layout": text_attr(layouts[0], f"{what}: 'data_layout'"),
+        "kernel_layout": text_attr(layouts[1], f"{what}: 'kernel_layout'"),
+        "out_layout": text_attr(layouts[2] or layouts[0], f"{what}: 'out_layout'"),
+        "out_dtype": ir.UnitAttr.get() if target is None else dtype_attr(target),
+    }
+    return create_one(cls, [as_value(data), as_value(weight)], attributes)

@@ -1,4 +1,4 @@
-"""Ops that create tensors from shapes and numbers: full, zeros, ones, their *_like forms, arange."""
+"""Tensors created from shapes and numbers: full, zeros, ones, arange, eye, triangles, one-hot, window functions."""
 
 import math
 from collections.abc import Sequence
@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
-from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
-from relax_mlir.dialects.cast import astype, dtype_attr, dtype_of
-from relax_mlir.dialects.dtypes import DType
-from relax_mlir.dialects.number_attributes import dimension
-from relax_mlir.dialects.pattern_kinds import OpPatternKind
-from relax_mlir.dialects.shape_functions import bind_shape
+from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, dims_in, index_operand, normalize_axis
+from relax_mlir.dialects.dtypes import DType, promote
+from relax_mlir.dialects.number_attributes import bool_attr, dimension, double_attr, int_attr
+from relax_mlir.dialects.shapes import bind_shape
 from relax_mlir.dialects.structure import constant, shape_expr
-from relax_mlir.dialects.types import DimLike, Tensor, dims_attr
+from relax_mlir.dialects.traits import OpPatternKind
+from relax_mlir.dialects.types import DimLike, Tensor, as_dim, dims_attr, dims_from_attr
+from relax_mlir.dialects.unary import astype, dtype_attr, dtype_of
 from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError
 from relax_mlir.mlir import ext, ir
@@ -282,3 +282,213 @@ def _fill(op: str, fill_value: ValueLike, dtype: str | DType | None) -> Value:
 def _optional_dtype(op: str, dtype: str | DType | None) -> ir.Attribute:
     require_insertion_point(op)
     return ir.UnitAttr.get() if dtype is None else dtype_attr(dtype)
+
+
+class EyeOp(RelaxOp, name="eye", traits=[ext.Pure]):
+    """A matrix of `shape` (rows, columns) with 1 on diagonal `k`, counted upwards from the main one, and 0 elsewhere.
+
+    Example: shape ``[2, 3]`` and k 1 give ``[[0, 1, 0], [0, 0, 1]]``.
+    """
+
+    op_pattern = OpPatternKind.INJECTIVE
+
+    shape: ir.ArrayAttr
+    k: ir.IntegerAttr
+    dtype: ir.TypeAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def dim_attributes(cls) -> tuple[str, ...]:
+        return ("shape",)
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        args.int_attr("k")
+        shape = dims_from_attr(args.attrs["shape"])
+        if len(shape) != 2 or None in shape:
+            raise ShapeError(f"{args.op}: shape {args.attrs['shape']} is not the known size of a matrix")
+        return Tensor(shape, dtype_of(args, "dtype"))
+
+
+class EyeLikeOp(RelaxOp, name="eye_like", traits=[ext.Pure]):
+    """The matrix of `eye` with the shape of the matrix `x`, in `dtype` (``unit``: that of `x`).
+
+    Example: ``[[7, 7], [7, 7]]`` gives ``[[1, 0], [0, 1]]``.
+    """
+
+    op_pattern = OpPatternKind.INJECTIVE
+
+    x: ext.Operand[Any]
+    k: ir.IntegerAttr
+    dtype: ir.TypeAttr | ir.UnitAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        args.int_attr("k")
+        x = args.tensor(0)
+        if x.ndim not in (None, 2):
+            raise ShapeError(f"{args.op}: operand 'x' is {x}, expected a matrix")
+        shape = (None, None) if x.shape is None else x.shape
+        return Tensor(shape, x.dtype if args.is_unit("dtype") else dtype_of(args, "dtype"))
+
+
+class TriangleOp(RelaxOp):
+    """Base of tril and triu on the last two dimensions; `k` moves the diagonal up."""
+
+    op_pattern = OpPatternKind.INJECTIVE
+
+    x: ext.Operand[Any]
+    k: ir.IntegerAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        args.int_attr("k")
+        x = args.tensor(0)
+        if x.ndim is not None and x.ndim < 2:
+            raise ShapeError(f"{args.op}: operand 'x' is {x}, expected at least two dimensions")
+        return x
+
+
+class TrilOp(TriangleOp, name="tril", traits=[ext.Pure]):
+    """The lower triangle: 0 above diagonal `k`. Example: ``[[1, 2], [3, 4]]`` gives ``[[1, 0], [3, 4]]``."""
+
+
+class TriuOp(TriangleOp, name="triu", traits=[ext.Pure]):
+    """The upper triangle: 0 below diagonal `k`. Example: ``[[1, 2], [3, 4]]`` gives ``[[1, 2], [0, 4]]``."""
+
+
+def eye(n: DimLike, m: DimLike = None, k: int = 0, dtype: str | DType = "float32") -> Value:
+    """A matrix of `n` rows and `m` columns (default `n`) with ones on diagonal `k` (see `EyeOp`)."""
+    require_insertion_point("eye")
+    shape = dims_attr([as_dim(n), as_dim(n if m is None else m)])
+    return create_one(EyeOp, [], {"shape": shape, "k": int_attr(k, "eye: 'k'"), "dtype": dtype_attr(dtype)})
+
+
+def eye_like(x: Value, k: int = 0, dtype: str | DType | None = None) -> Value:
+    """The matrix of `eye` with the shape of `x` (see `EyeLikeOp`)."""
+    require_insertion_point("eye_like")
+    kind = ir.UnitAttr.get() if dtype is None else dtype_attr(dtype)
+    return create_one(EyeLikeOp, [x], {"k": int_attr(k, "eye_like: 'k'"), "dtype": kind})
+
+
+def tril(x: Value, k: int = 0) -> Value:
+    """The lower triangle of `x`, up to diagonal `k` (see `TrilOp`)."""
+    require_insertion_point("tril")
+    return create_one(TrilOp, [x], {"k": int_attr(k, "tril: 'k'")})
+
+
+def triu(x: Value, k: int = 0) -> Value:
+    """The upper triangle of `x`, from diagonal `k` on (see `TriuOp`)."""
+    require_insertion_point("triu")
+    return create_one(TriuOp, [x], {"k": int_attr(k, "triu: 'k'")})
+
+
+class HammingWindowOp(RelaxOp, name="hamming_window", traits=[ext.Pure]):
+    """``alpha - beta * cos(2 * pi * i / n)`` for i in 0..`window_size`, exclusive, in floats of `dtype`.
+
+    `n` is `window_size`, or one less if not `periodic`. A window of one element is 1. Example: size 3, periodic, 0.5
+    and 0.5 give ``[0.0, 0.75, 0.75]``.
+    """
+
+    window_size: ir.StringAttr | ir.IntegerAttr
+    periodic: ir.IntegerAttr
+    alpha: ir.FloatAttr
+    beta: ir.FloatAttr
+    dtype: ir.TypeAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def dim_attributes(cls) -> tuple[str, ...]:
+        return ("window_size",)
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        args.bool_attr("periodic")
+        dtype = dtype_of(args, "dtype")
+        if not dtype.is_float:
+            raise DTypeError(f"{args.op}: dtype is {dtype}, expected a float")
+        size = next(iter(dims_in(args.attrs["window_size"])), None)
+        if size is None or symbolic.prove_less_equal(size, -1):
+            raise ShapeError(f"{args.op}: window_size is {args.attrs['window_size']}, expected a size")
+        return Tensor([size], dtype)
+
+
+def hamming_window(
+    window_size: DimLike,
+    periodic: bool = True,
+    alpha: float = 0.54,
+    beta: float = 0.46,
+    dtype: str | DType = "float32",
+) -> Value:
+    """A Hamming window (see `HammingWindowOp`)."""
+    require_insertion_point("hamming_window")
+    what = "hamming_window: "
+    attributes = {
+        "window_size": dims_attr([dimension(window_size, f"{what}'window_size'")])[0],
+        "periodic": bool_attr(periodic, f"{what}'periodic'"),
+        "alpha": double_attr(alpha, f"{what}'alpha'"),
+        "beta": double_attr(beta, f"{what}'beta'"),
+        "dtype": dtype_attr(dtype),
+    }
+    return create_one(HammingWindowOp, [], attributes)
+
+
+class OneHotOp(RelaxOp, name="one_hot", traits=[ext.Pure]):
+    """`on_value` where the position along a new dimension `axis`, of size `depth`, equals the index, else `off_value`.
+
+    An index that is negative, or not less than `depth`, gives `off_value` everywhere. The two values are rank-0
+    tensors, whose dtype is the dtype of the result. Example: ``[1, 3]`` with depth 3 gives ``[[0, 1, 0], [0, 0, 0]]``.
+    """
+
+    op_pattern = OpPatternKind.INJECTIVE
+
+    indices: ext.Operand[Any]
+    on_value: ext.Operand[Any]
+    off_value: ext.Operand[Any]
+    depth: ir.StringAttr | ir.IntegerAttr
+    axis: ir.IntegerAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def dim_attributes(cls) -> tuple[str, ...]:
+        return ("depth",)
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        indices, on, off = index_operand(args, 0), scalar(args, 1).dtype, scalar(args, 2).dtype
+        if on is not None and off is not None:
+            promote(on, off, args.op)
+        depth = list(dims_in(args.attrs["depth"]))
+        if len(depth) != 1 or depth[0] is None or symbolic.prove_less_equal(depth[0], -1):
+            raise ShapeError(f"{args.op}: depth is {args.attrs['depth']}, expected a size")
+        if indices.shape is None:
+            return Tensor(None, on or off)
+        axis = normalize_axis(args.op, args.int_attr("axis"), len(indices.shape) + 1)
+        return Tensor((*indices.shape[:axis], depth[0], *indices.shape[axis:]), on or off)
+
+
+def one_hot(
+    indices: ValueLike, on_value: ValueLike, off_value: ValueLike, depth: DimLike, axis: int = -1
+) -> Value:
+    """Vectors with `on_value` at `indices` and `off_value` elsewhere (see `OneHotOp`).
+
+    Python numbers become float32, int64 or bool, or take the dtype of the other value if that is a tensor.
+    """
+    require_insertion_point("one_hot")
+    pair = [on_value, off_value]
+    like = next((v.struct_info for v in pair if isinstance(v, Value)), None)
+    if like is None and any(isinstance(v, float) for v in pair):
+        like = Tensor((), "float32")
+    on, off = (
+        constant(value)
+        if like is None and isinstance(value, bool | int)
+        else as_value(value, like, f"one_hot: '{name}'")
+        for name, value in zip(("on_value", "off_value"), pair, strict=True)
+    )
+    attributes = {
+        "depth": dims_attr([as_dim(dimension(depth, "one_hot: 'depth'"))])[0],
+        "axis": int_attr(axis, "one_hot: 'axis'"),
+    }
+    return create_one(OneHotOp, [as_value(indices), on, off], attributes)

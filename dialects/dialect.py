@@ -1,19 +1,27 @@
-"""The Relax dialect: its definition object, loading, and its IRDL text.
+"""The Relax dialect: its definition object, types, loading, IRDL text, and pool of contexts.
 
 The classes of `relax_mlir.dialects` (one file per op family) are the source of truth; ``relax.irdl.mlir`` is
 printed from them by `relax_mlir.dialects.generate_irdl` so that stock ``mlir-opt`` can load it.
+
+The bindings' DSL evaluates the annotations of types and ops: files that define them omit
+``from __future__ import annotations``.
+
+Creating a context takes four times as long as building a small module in it: unused contexts are kept in a pool, and
+reused with the pass managers that `relax_mlir.transform` caches per context.
 """
 
-from __future__ import annotations
-
 import functools
+import gc
 import importlib
 import io
+import sys
+from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir import capi
-from relax_mlir.fork_safety import Order, process_lock
-from relax_mlir.memory_left import CONTEXT, require
+from relax_mlir.dialects.constants import holds_arrays
+from relax_mlir.fork_safety import Order, after_fork_in_child, process_lock
+from relax_mlir.memory_left import CONTEXT, STEP, require
 from relax_mlir.mlir import PassManager, ext, ir, irdl
 
 NAMESPACE = "relax"
@@ -21,71 +29,37 @@ NAMESPACE = "relax"
 _LOADING = process_lock(Order.DIALECT)
 
 FAMILIES = (
-    "ir_types",
     "structure",
     "calls",
-    "extern_func",
-    "inplace",
-    "effects",
     "closures",
+    "effects",
     "binary",
-    "bitwise",
-    "cast",
-    "comparison",
-    "create",
-    "data_dependent",
-    "logical",
-    "reduce",
-    "scan",
-    "select",
-    "shape_values",
-    "triangle",
-    "trigonometric",
     "unary",
+    "create",
+    "reduce",
+    "sorting",
     "linear_algebra",
     "views",
     "manipulate",
-    "repetition",
-    "sorting",
-    "gather",
-    "scatter",
-    "slice_updates",
-    "stacking",
-    "one_hot",
-    "reverse_sequence",
-    "einsum",
-    "dynamic_slices",
-    "layout_transform",
-    "quantiles",
-    "collapse",
-    "signal",
+    "indexing",
+    "rearrange",
     "random",
     "nn",
     "activations",
-    "padding",
-    "transposed_convolution",
-    "adaptive_pooling",
-    "rearrange",
-    "dropout",
     "losses",
-    "quantization",
-    "image",
-    "grid_sample",
-    "image_regions",
-    "boxes",
-    "gradients",
-    "recurrent",
-    "attention_var_len",
-    "group_norm",
-    "batch_norm",
     "convolution",
     "pooling",
-    "shape_functions",
+    "padding",
+    "image",
+    "detection",
+    "recurrent",
+    "quantization",
+    "gradients",
+    "shapes",
     "memory",
-    "memory_view",
     "vm",
 )
-"""Modules that define the types and ops, in print order."""
+"""Modules that define the ops, in print order."""
 
 
 UPSTREAM = (
@@ -214,3 +188,126 @@ def context() -> ir.Context:
             raise ImportError(f"the bindings of MLIR have no dialect {name!r}")
     load(new)
     return new
+
+
+class ShapeAttr(Relax.Attribute, name="shape"):
+    """Symbolic dimensions of a tensor type, as its encoding: canonical expressions, integers, or "?"."""
+
+    dims: ir.ArrayAttr
+
+
+class AnyType(Relax.Type, name="any"):
+    """Element type of a tensor whose dtype is unknown."""
+
+
+class ShapeValueType(Relax.Type, name="shape_value"):
+    """A shape as a value; its parameter is a list of dimensions, or ``unit`` if the rank is unknown."""
+
+    dims: ir.ArrayAttr | ir.UnitAttr
+
+
+class CallableType(Relax.Type, name="callable"):
+    """A function as a value: types of its parameters and result (``unit``: unknown), and its purity."""
+
+    inputs: ir.ArrayAttr | ir.UnitAttr
+    result: ir.TypeAttr | ir.UnitAttr
+    pure: ir.IntegerAttr
+
+
+class ObjectType(Relax.Type, name="object"):
+    """An opaque object: random state, a library's handle."""
+
+
+KEPT = 8
+"""Maximum number of contexts in the pool, in use or not; each takes some MB."""
+
+MOST_USES = 64
+"""Maximum number of uses of a context, since types and names of dead modules remain in it."""
+
+
+@dataclass(eq=False)
+class _Kept:
+    """A context with its initial number of dialects, the classes of `Relax` that it knows, and its number of uses."""
+
+    context: ir.Context
+    dialects: int
+    classes: tuple[object, ...]
+    uses: int = 1
+
+    def is_free(self) -> bool:
+        """True if nothing else references the context: modules, ops, types and locations of the bindings do."""
+        return sys.getrefcount(self.context) == _references()
+
+    def is_clean(self) -> bool:
+        """True if the context differs from a new one only by types and names of earlier modules."""
+        return (
+            self.uses < MOST_USES
+            and self.classes == classes()
+            and self.dialects == _dialects(self.context)
+            and not holds_arrays(self.context)
+        )
+
+
+_kept: list[_Kept] = []
+_lock = process_lock(Order.CONTEXTS)
+
+
+def pooled_context() -> ir.Context:
+    """A context as from `dialect.context`, for modules that are built op by op, or parsed from text without resources.
+
+    It may be reused from dead modules. A context that holds constant arrays or has loaded other dialects is not reused:
+    the arrays would stay in memory, and text without its data would find those of another module.
+    """
+    require("a module", STEP)
+    if (unused := _used_again()) is not None:
+        return unused
+    if len(_kept) == KEPT and gc.isenabled():
+        # Exceptions keep contexts alive in reference cycles. Collecting young garbage takes a twentieth of the time of
+        # creating a context.
+        gc.collect(1)
+        if (unused := _used_again()) is not None:
+            return unused
+    with _lock:
+        _kept.append(_Kept(new := context(), _dialects(new), classes()))
+        del _kept[:-KEPT]
+        return new
+
+
+def _used_again() -> ir.Context | None:
+    """An unused context of the pool, prepared for its next use, or None."""
+    with _lock:
+        found = _free()
+        if found is None:
+            return None
+        found.uses += 1
+        found.context.allow_unregistered_dialects = False
+        found.context.enable_multithreading(False)
+        return found.context
+
+
+def _free() -> _Kept | None:
+    """An unused, clean entry, or None; unused entries that are not clean are dropped."""
+    for kept in [kept for kept in _kept if kept.is_free()]:
+        if kept.is_clean():
+            return kept
+        _kept.remove(kept)
+    return None
+
+
+def _forget_threads() -> None:
+    """Drop contexts in use after a fork: in the child, those of other threads would stay in use forever."""
+    _kept[:] = [kept for kept in _kept if kept.is_free()]
+
+
+after_fork_in_child(_forget_threads)
+
+
+@functools.cache
+def _references() -> int:
+    """The reference count of a context that only a `_Kept` holds."""
+    kept = _Kept(ir.Context(load_on_create_dialects=[]), 0, ())
+    return sys.getrefcount(kept.context)
+
+
+def _dialects(of: ir.Context) -> int:
+    return int(capi.quick_library().mlirContextGetNumLoadedDialects(capi.pointer(of)))

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, normalize_axis
+from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, normalize_axis, require_same
 from relax_mlir.dialects.convolution import Ints
 from relax_mlir.dialects.dtypes import promote
 from relax_mlir.dialects.losses import (
@@ -10,13 +10,12 @@ from relax_mlir.dialects.losses import (
     check_nll_loss,
     class_weights,
     loss_attributes,
-    require_same,
     targets_shape,
 )
 from relax_mlir.dialects.nn import float_tensor
 from relax_mlir.dialects.number_attributes import maybe_int_attr
-from relax_mlir.dialects.pattern_kinds import OpPatternKind
 from relax_mlir.dialects.pooling import Pooling, pooling_attributes
+from relax_mlir.dialects.traits import OpPatternKind
 from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
 from relax_mlir.mlir import ext, ir
 

@@ -1,24 +1,25 @@
-"""Resizing of images: resize2d and resize3d."""
+"""Images: resizing, sampling at computed coordinates, and affine grids of coordinates."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, ir_fields
-from relax_mlir.dialects.cast import dtype_attr, dtype_of
+from relax_mlir import symbolic
+from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, floats_of, ir_fields, require_one_of
 from relax_mlir.dialects.convolution import SPATIAL, dims_by_letter, layout_of
-from relax_mlir.dialects.dim_orders import Order, Reordered, moved_letters
 from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.nn import float_tensor
 from relax_mlir.dialects.number_attributes import bool_attr, double_attr, text_attr
-from relax_mlir.dialects.pattern_kinds import OpPatternKind
-from relax_mlir.dialects.shape_functions import bind_shape
+from relax_mlir.dialects.shapes import bind_shape
 from relax_mlir.dialects.structure import shape_expr
-from relax_mlir.dialects.types import DimLike, Shape, Tensor
+from relax_mlir.dialects.traits import OpPatternKind, Order, Reordered, moved_letters
+from relax_mlir.dialects.types import DimLike, Shape, Tensor, dim_text
+from relax_mlir.dialects.unary import dtype_attr, dtype_of
 from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
-from relax_mlir.error import ArgumentError, ShapeError, expect
+from relax_mlir.error import ArgumentError, DTypeError, ShapeError, expect
 from relax_mlir.mlir import ext, ir
 from relax_mlir.symbolic import Dim
 
-METHODS = ("nearest_neighbor", "linear", "cubic")
+RESIZE_METHODS = ("nearest_neighbor", "linear", "cubic")
 COORDINATES = (
     "half_pixel",
     "half_pixel_symmetric",
@@ -46,7 +47,7 @@ class ResizeOp(RelaxOp):
         data, size, letters = args.tensor(0), args.shape(1), SPATIAL[cls.count]
         layout = layout_of(args, "layout", f"NC{letters}")
         for name, known in (
-            ("method", METHODS),
+            ("method", RESIZE_METHODS),
             ("coordinate_transformation_mode", COORDINATES),
             ("rounding_method", ROUNDINGS),
         ):
@@ -82,21 +83,6 @@ def _spatial(args: OpArgs, size: Shape, count: int) -> Sequence[Dim | None]:
     if size.ndim is not None and size.ndim != count:
         raise ShapeError(f"{args.op}: operand 'size' is {size}, expected {count} sizes")
     return (None,) * count if size.values is None else size.values
-
-
-def require_one_of(args: OpArgs, name: str, known: Sequence[str]) -> str:
-    """Attribute `name`, which must be one of `known`; else raises `ArgumentError`."""
-    value = args.str_attr(name)
-    if value not in known:
-        raise ArgumentError(f"{args.op}: {name} is '{value}', expected one of {', '.join(map(repr, known))}")
-    return value
-
-
-def floats_of(args: OpArgs, name: str) -> list[float] | None:
-    """Attribute `name`, a list of floats; None if it is not given."""
-    if args.is_unit(name):
-        return None
-    return [float(ir.FloatAttr(item).value) for item in ir.ArrayAttr(args.attrs[name])]
 
 
 class Resize2dOp(ResizeOp, name="image_resize2d", traits=[ext.Pure]):
@@ -245,3 +231,126 @@ def _floats_attr(values: Floats | None, what: str, count: int) -> ir.Attribute:
         values = [double_attr(values, what).value] * count
     expect(what, values, list | tuple, "numbers")
     return ir.ArrayAttr.get([double_attr(item, f"{what}[{i}]") for i, item in enumerate(values)])
+
+
+SAMPLE_METHODS = ("nearest", "bilinear", "bicubic")
+PADDINGS = ("zeros", "border", "reflection")
+
+
+class GridSampleOp(RelaxOp, name="image_grid_sample", traits=[ext.Pure]):
+    """Samples of images `data` at the coordinates in `grid`, which are -1..1 inside of the image.
+
+    `data` has the layout ``NCHW`` or ``NCDHW``; `grid` is ``(batch, 2, height, width)``, with x in the first channel
+    and y in the second, or ``(batch, 3, depth, height, width)``. `method` is ``nearest``; ``bilinear`` (trilinear for
+    volumes); or ``bicubic``, for images only. `padding_mode` defines elements outside: ``zeros``, the nearest element
+    (``border``), or the mirrored image (``reflection``). With `align_corners`, -1 and 1 are the centres of the first
+    and last element, otherwise their outer edges. A NaN coordinate gives 0.
+
+    Example: shapes ``(n, c, h, w)`` and ``(n, 2, p, q)`` give ``(n, c, p, q)``.
+    """
+
+    data: ext.Operand[Any]
+    grid: ext.Operand[Any]
+    method: ir.StringAttr
+    layout: ir.StringAttr
+    padding_mode: ir.StringAttr
+    align_corners: ir.IntegerAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        data, grid = float_tensor(args, 0), float_tensor(args, 1)
+        method, layout = (
+            require_one_of(args, "method", SAMPLE_METHODS),
+            require_one_of(args, "layout", ("NCHW", "NCDHW")),
+        )
+        require_one_of(args, "padding_mode", PADDINGS)
+        args.bool_attr("align_corners")
+        if method == "bicubic" and layout == "NCDHW":
+            raise ArgumentError(f"{args.op}: method is 'bicubic', which is for images, and layout 'NCDHW'")
+        if data.dtype is not None and grid.dtype is not None and data.dtype.bits == 64 != grid.dtype.bits:
+            raise DTypeError(
+                f"{args.op}: operand 'grid' has dtype {grid.dtype}, expected float64, that of 'data'"
+            )
+        rank = len(layout)
+        for index in (0, 1):
+            given = args.tensor(index)
+            if given.ndim is not None and given.ndim != rank:
+                raise ShapeError(
+                    f"{args.op}: operand '{args.name_of(index)}' is {given}, expected {rank} dimensions"
+                )
+        known: Sequence[Dim | None] = data.shape or (None,) * rank
+        places: Sequence[Dim | None] = grid.shape or (None,) * rank
+        _require_equal(args, "batch", known[0], places[0])
+        _require_equal(args, f"coordinates of {layout}", rank - 2, places[1])
+        batch = places[0] if known[0] is None else known[0]
+        return Tensor([batch, known[1], *places[2:]], data.dtype)
+
+
+def _require_equal(args: OpArgs, what: str, wanted: Dim | None, given: Dim | None) -> None:
+    if wanted is not None and given is not None and not symbolic.prove_equal(wanted, given):
+        raise ShapeError(
+            f"{args.op}: operand 'grid' has {dim_text(given)} as {what}, which is not provably {dim_text(wanted)}"
+        )
+
+
+class AffineGridOp(RelaxOp, name="image_affine_grid", traits=[ext.Pure]):
+    """The coordinates ``data @ (x, y, 1)`` of the elements of images of `size`, rows and columns, in -1..1.
+
+    `data` is ``(batch, 2, 3)``, the result ``(batch, 2, height, width)``; or ``(batch, 3, 4)`` with three sizes, for
+    volumes. `align_corners` is that of `GridSampleOp`; a single element is at 0. 16-bit floats are computed in float32.
+
+    Example: shape ``(n, 2, 3)`` and size ``(h, w)`` give ``(n, 2, h, w)``.
+    """
+
+    op_pattern = OpPatternKind.INJECTIVE
+
+    data: ext.Operand[Any]
+    size: ext.Operand[Any]
+    align_corners: ir.IntegerAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        data, size = float_tensor(args), args.shape(1)
+        args.bool_attr("align_corners")
+        count = size.ndim
+        if count not in (None, 2, 3):
+            raise ShapeError(f"{args.op}: operand 'size' is {size}, expected 2 or 3 sizes")
+        if data.ndim is not None and data.ndim != 3:
+            raise ShapeError(f"{args.op}: operand 'data' is {data}, expected 3 dimensions")
+        if count is None:
+            return Tensor(None, data.dtype)
+        batch, *matrix = data.shape or (None,) * 3
+        for dim, wanted in zip(matrix, (count, count + 1), strict=True):
+            if dim is not None and not symbolic.prove_equal(dim, wanted):
+                raise ShapeError(
+                    f"{args.op}: operand 'data' is {data}, expected (batch, {count}, {count + 1}) for {count} sizes"
+                )
+        return Tensor([batch, count, *((None,) * count if size.values is None else size.values)], data.dtype)
+
+
+def grid_sample(
+    data: ValueLike,
+    grid: ValueLike,
+    method: str = "bilinear",
+    layout: str = "NCHW",
+    padding_mode: str = "zeros",
+    align_corners: bool = False,
+) -> Value:
+    """Samples of images at the coordinates in `grid` (see `GridSampleOp`)."""
+    require_insertion_point("image.grid_sample")
+    attributes = {
+        "method": text_attr(method, "grid_sample: 'method'"),
+        "layout": text_attr(layout, "grid_sample: 'layout'"),
+        "padding_mode": text_attr(padding_mode, "grid_sample: 'padding_mode'"),
+        "align_corners": bool_attr(align_corners, "grid_sample: 'align_corners'"),
+    }
+    return create_one(GridSampleOp, [as_value(data), as_value(grid)], attributes)
+
+
+def affine_grid(data: ValueLike, size: Sizes, align_corners: bool = True) -> Value:
+    """The coordinates of image elements under affine maps (see `AffineGridOp`); a single size applies to both."""
+    require_insertion_point("image.affine_grid")
+    attributes = {"align_corners": bool_attr(align_corners, "affine_grid: 'align_corners'")}
+    return create_one(AffineGridOp, [as_value(data), size_value("affine_grid", size, 2)], attributes)

@@ -1,19 +1,51 @@
-"""Elements and slices of tensors: ``x[i]``, ``x[1:3, ::2]``, ``x[..., None]``, as NumPy's basic indexing does."""
+"""Elements read or replaced by index: ``x[i]``, gather, scatter, slices at run-time bounds.
 
-from __future__ import annotations
+Negative indices count from the end. An index out of range fails at run time, with the op, its source location and the
+index. Updates are applied in row-major order: of several to one position, the last one wins.
+
+``x[i]``, ``x[1:3, ::2]`` and ``x[..., None]`` follow NumPy's basic indexing.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
-from relax_mlir.dialects.manipulate import strided_slice
-from relax_mlir.dialects.number_attributes import dimension, integer, known_dimension
-from relax_mlir.dialects.slicing import TO_THE_END, TO_THE_START
-from relax_mlir.dialects.structure import match_shape
-from relax_mlir.dialects.types import Prim
-from relax_mlir.dialects.value import Value
+from relax_mlir import symbolic
+from relax_mlir.dialects.base import (
+    Inferred,
+    OpArgs,
+    RelaxOp,
+    broadcast,
+    check_equal,
+    check_equal_shapes,
+    dims_in,
+    index_operand,
+    normalize_axis,
+)
+from relax_mlir.dialects.manipulate import TO_THE_END, TO_THE_START, Slice, resolve_slice, strided_slice
+from relax_mlir.dialects.number_attributes import (
+    bool_attr,
+    dimension,
+    int_attr,
+    integer,
+    known_dimension,
+    text_attr,
+)
+from relax_mlir.dialects.structure import match_shape, tuple_of
+from relax_mlir.dialects.traits import OpPatternKind, SizedByData
+from relax_mlir.dialects.types import DimLike, Prim, Tensor, dims_attr, shape_text
+from relax_mlir.dialects.value import (
+    Value,
+    ValueLike,
+    as_value,
+    as_values,
+    create_one,
+    require_insertion_point,
+)
 from relax_mlir.dialects.views import expand_dims, squeeze
-from relax_mlir.error import ArgumentError, ShapeError
+from relax_mlir.error import ArgumentError, DTypeError, ShapeError
+from relax_mlir.mlir import ext, ir
 from relax_mlir.symbolic import Dim
 
 END, START = max(TO_THE_END), min(TO_THE_START)
@@ -121,3 +153,444 @@ def _one_each(x: Value, axes: list[int]) -> Value:
     if all(shape[axis] == 1 for axis in axes):
         return x
     return match_shape(x, [1 if axis in axes else dim for axis, dim in enumerate(shape)])
+
+
+class GatherElementsOp(RelaxOp, name="gather_elements", traits=[ext.Pure]):
+    """The element of `data` at each position of `indices`, except that the index along `axis` is the value there.
+
+    `indices` has the rank of `data`, and outside of `axis` at most its sizes. This is ONNX's GatherElements and torch's
+    gather. Negative indices count from the end; an index out of range fails at run time.
+
+    Example: ``[[1, 2], [3, 4]]`` with indices ``[[0, 0], [1, 0]]`` along axis 1 gives ``[[1, 1], [4, 3]]``.
+    """
+
+    op_pattern = OpPatternKind.INJECTIVE
+
+    data: ext.Operand[Any]
+    indices: ext.Operand[Any]
+    axis: ir.IntegerAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        data, indices = args.tensor(0), index_operand(args, 1)
+        check_elements(args, data, indices)
+        if indices.shape is None and data.ndim is not None:
+            return Tensor((None,) * data.ndim, data.dtype)
+        return Tensor(indices.shape, data.dtype)
+
+
+class GatherNdOp(RelaxOp, name="gather_nd", traits=[ext.Pure]):
+    """The elements or sub-tensors of `data` at the index vectors in the last dimension of `indices`.
+
+    Each vector indexes the first dimensions of `data` after `batch_dims` shared batch dimensions. This is ONNX's
+    GatherND. Negative indices count from the end; an index out of range fails at run time.
+
+    Example: ``[[1, 2], [3, 4]]`` with indices ``[[0, 1], [1, 0]]`` gives
+    ``[2, 3]``, with ``[[1]]`` it gives ``[[3, 4]]``.
+    """
+
+    op_pattern = OpPatternKind.INJECTIVE
+
+    data: ext.Operand[Any]
+    indices: ext.Operand[Any]
+    batch_dims: ir.IntegerAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        data, indices, batch = args.tensor(0), index_operand(args, 1), args.int_attr("batch_dims")
+        if batch < 0:
+            raise ArgumentError(f"{args.op}: batch_dims is {batch}, expected an integer from 0 on")
+        if indices.ndim is not None and indices.ndim <= batch:
+            raise ShapeError(
+                f"{args.op}: operand 'indices' is {indices}, expected more than {batch} dimensions"
+            )
+        count = None if indices.shape is None else indices.shape[-1]
+        if data.shape is None or indices.shape is None or count is None:
+            return Tensor(None, data.dtype)
+        count = vector_length(args, count, len(data.shape) - batch, data)
+        for axis, (own, other) in enumerate(zip(data.shape[:batch], indices.shape[:batch], strict=True)):
+            check_equal(args, f"batch dimension {axis} of 'data' and 'indices'", own, other)
+        return Tensor((*indices.shape[:-1], *data.shape[batch + count :]), data.dtype)
+
+
+class IndexTensorOp(RelaxOp, name="index_tensor", traits=[ext.Pure]):
+    """``data[i, j, …]`` for the tensors of a tuple, which broadcast against each other, as in NumPy.
+
+    The result has their common shape, followed by the dimensions of `data` that are not indexed. Negative indices count
+    from the end; an index out of range fails at run time.
+
+    Example: ``[[1, 2], [3, 4]]`` with indices ``([0, 1], [1, 0])`` gives ``[2, 3]``.
+    """
+
+    op_pattern = OpPatternKind.INJECTIVE
+
+    data: ext.Operand[Any]
+    indices: ext.Operand[Any]
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        data = args.tensor(0)
+        common, count = common_shape(args, 1, data)
+        if common is None or data.shape is None:
+            return Tensor(None, data.dtype)
+        return Tensor((*common, *data.shape[count:]), data.dtype)
+
+
+def check_elements(args: OpArgs, data: Tensor, indices: Tensor) -> None:
+    """Raise `ShapeError` unless the shape of `indices` for single elements along an axis matches `data`."""
+    rank = indices.ndim if data.ndim is None else data.ndim
+    if rank is None:
+        return
+    if rank == 0:
+        raise ShapeError(f"{args.op}: operand 'data' is {data}, expected at least one dimension")
+    axis = normalize_axis(args.op, args.int_attr("axis"), rank)
+    if data.shape is None or indices.shape is None:
+        return
+    if len(indices.shape) != rank:
+        raise ShapeError(
+            f"{args.op}: operand 'indices' is {indices}, expected the {rank} dimensions of 'data', {data}"
+        )
+    for number, (has, wanted) in enumerate(zip(data.shape, indices.shape, strict=True)):
+        if number == axis or has is None or wanted is None:
+            continue
+        if symbolic.prove_less_equal(has + 1, wanted):
+            raise ShapeError(
+                f"{args.op}: dimension {number} of 'indices' is {wanted}, more than {has}, that of 'data'"
+            )
+
+
+def vector_length(args: OpArgs, count: Dim, most: int, data: Tensor) -> int:
+    """The last dimension of the indices: the number of dimensions of `data` that they index."""
+    if not isinstance(count, int):
+        raise ShapeError(
+            f"{args.op}: the last dimension of 'indices' is {count}, expected a number: it says how many dimensions of "
+            "'data' are indexed; match_shape the indices first"
+        )
+    if count > most:
+        raise ShapeError(f"{args.op}: the vectors of 'indices' have {count} places, 'data' is {data}")
+    return count
+
+
+def common_shape(args: OpArgs, index: int, data: Tensor) -> tuple[tuple[Dim | None, ...] | None, int]:
+    """The broadcast shape of the tensors of tuple operand `index` (None: unknown), and their number."""
+    indices = args.tuple_of_tensors(index)
+    if not indices:
+        raise ArgumentError(f"{args.op}: operand 'indices' is an empty tuple, expected tensors of indices")
+    for number, tensor in enumerate(indices):
+        if tensor.dtype is not None and not tensor.dtype.is_integer:
+            raise DTypeError(
+                f"{args.op}: operand 'indices[{number}]' has dtype {tensor.dtype}, expected an integer"
+            )
+    if data.ndim is not None and len(indices) > data.ndim:
+        raise ShapeError(f"{args.op}: {len(indices)} tensors of indices for 'data', which is {data}")
+    return broadcast(args.op, *(tensor.shape for tensor in indices)), len(indices)
+
+
+def gather_elements(data: ValueLike, indices: ValueLike, axis: int = 0) -> Value:
+    """The elements of `data` at `indices` along `axis` (see `GatherElementsOp`)."""
+    require_insertion_point("gather_elements")
+    attributes = {"axis": int_attr(axis, "gather_elements: 'axis'")}
+    return create_one(GatherElementsOp, [as_value(data), as_value(indices)], attributes)
+
+
+def gather_nd(data: ValueLike, indices: ValueLike, batch_dims: int = 0) -> Value:
+    """The elements or sub-tensors of `data` at index vectors (see `GatherNdOp`)."""
+    require_insertion_point("gather_nd")
+    attributes = {"batch_dims": int_attr(batch_dims, "gather_nd: 'batch_dims'")}
+    return create_one(GatherNdOp, [as_value(data), as_value(indices)], attributes)
+
+
+def index_tensor(data: ValueLike, indices: Value | Sequence[ValueLike]) -> Value:
+    """``data[i, j, …]`` for tensors of indices (see `IndexTensorOp`)."""
+    require_insertion_point("index_tensor")
+    return create_one(IndexTensorOp, [as_value(data), tuple_of("index_tensor", indices, "indices")])
+
+
+REDUCTIONS = ("update", "add", "mul", "min", "max", "mean")
+"""The effect of an update on an element: replace it, or combine with it."""
+
+
+class ScatterElementsOp(RelaxOp, name="scatter_elements", traits=[ext.Pure]):
+    """`data` with each of `updates` written at its own position, except that `indices` gives the index along `axis`.
+
+    `indices` has the rank of `data`, and outside of `axis` at most its sizes; `updates` has the shape of `indices`.
+    `reduction` ``update`` replaces elements; ``add``, ``mul``, ``min`` and ``max`` combine with them; ``mean`` gives
+    the mean of the element and all its updates, rounded down for integers. This is ONNX's ScatterElements.
+
+    Updates are applied in row-major order: of several to one position, the last one wins. Negative indices count from
+    the end; an index out of range fails at run time.
+
+    Example: ``[1, 2, 3]`` with indices ``[2, 0]`` and updates ``[8, 9]`` gives ``[9, 2, 8]``, with ``add``
+    ``[10, 2, 11]``.
+    """
+
+    data: ext.Operand[Any]
+    indices: ext.Operand[Any]
+    updates: ext.Operand[Any]
+    axis: ir.IntegerAttr
+    reduction: ir.StringAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        data, indices, updates = args.tensor(0), index_operand(args, 1), args.tensor(2)
+        _check_reduction(args, data)
+        check_elements(args, data, indices)
+        if indices.shape is not None:
+            check_equal_shapes(args, "updates", updates.shape, indices.shape)
+        return updated(args, data, updates)
+
+
+class ScatterNdOp(RelaxOp, name="scatter_nd", traits=[ext.Pure]):
+    """`data` with `updates` at the index vectors in the last dimension of `indices`.
+
+    Each vector indexes the first dimensions of `data`; `updates` has the other dimensions of `indices`, followed by
+    those of `data` that are not indexed. `reduction` (without ``mean``), the order of updates and the range of indices
+    are as in `scatter_elements`. This is ONNX's ScatterND.
+
+    Example: ``[1, 2, 3]`` with indices ``[[2], [0]]`` and updates ``[8, 9]`` gives ``[9, 2, 8]``.
+    """
+
+    data: ext.Operand[Any]
+    indices: ext.Operand[Any]
+    updates: ext.Operand[Any]
+    reduction: ir.StringAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        data, indices, updates = args.tensor(0), index_operand(args, 1), args.tensor(2)
+        _check_reduction(args, data, REDUCTIONS[:-1])
+        if indices.ndim == 0:
+            raise ShapeError(f"{args.op}: operand 'indices' is {indices}, expected at least one dimension")
+        count = None if indices.shape is None else indices.shape[-1]
+        if data.shape is not None and indices.shape is not None and count is not None:
+            count = vector_length(args, count, len(data.shape), data)
+            check_equal_shapes(args, "updates", updates.shape, (*indices.shape[:-1], *data.shape[count:]))
+        return updated(args, data, updates)
+
+
+class IndexPutOp(RelaxOp, name="index_put", traits=[ext.Pure]):
+    """`data` after ``data[i, j, …] = values`` for the tensors of a tuple, which broadcast against each other.
+
+    `values` broadcasts to their common shape, followed by the dimensions of `data` that are not indexed. With
+    `accumulate`, values are added to the elements, as ``numpy.add.at`` does. The order of updates and the range of
+    indices are as in `scatter_elements`.
+
+    Example: ``[1, 2, 3]`` with indices ``([0, 0],)`` and values ``[7, 8]`` gives ``[8, 2, 3]``, and ``[16, 2, 3]`` with
+    `accumulate`.
+    """
+
+    data: ext.Operand[Any]
+    indices: ext.Operand[Any]
+    values: ext.Operand[Any]
+    accumulate: ir.IntegerAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        data, values = args.tensor(0), args.tensor(2)
+        if args.bool_attr("accumulate") and data.dtype is not None and data.dtype.kind == "bool":
+            raise DTypeError(f"{args.op}: operand 'data' has dtype bool, expected a number to accumulate")
+        common, count = common_shape(args, 1, data)
+        if common is not None and data.shape is not None and values.shape is not None:
+            _check_broadcasts(args, values.shape, (*common, *data.shape[count:]))
+        return updated(args, data, values)
+
+
+def updated(args: OpArgs, data: Tensor, new: Tensor, index: int = 2) -> Tensor:
+    """Struct info of `data`, the first operand, updated with operand `index`, which must have its dtype."""
+    if data.dtype is not None and new.dtype is not None and data.dtype != new.dtype:
+        raise DTypeError(
+            f"{args.op}: operand '{args.name_of(index)}' has dtype {new.dtype}, '{args.name_of(0)}' has {data.dtype}; "
+            "use astype"
+        )
+    return data.with_dtype(new.dtype) if data.dtype is None and new.dtype is not None else data
+
+
+def _check_reduction(args: OpArgs, data: Tensor, known: Sequence[str] = REDUCTIONS) -> None:
+    reduction = args.str_attr("reduction")
+    if reduction not in known:
+        raise ArgumentError(f"{args.op}: reduction is '{reduction}', expected one of {', '.join(known)}")
+    if data.dtype is not None and data.dtype.kind == "bool" and reduction in ("add", "mul", "mean"):
+        raise DTypeError(
+            f"{args.op}: operand 'data' has dtype bool, which the reduction '{reduction}' does not take"
+        )
+
+
+def _check_broadcasts(args: OpArgs, values: Sequence[Dim | None], whole: Sequence[Dim | None]) -> None:
+    """Raise `ShapeError` unless `values` broadcasts to `whole`, as far as both are known."""
+    shapes = (
+        f"operand 'values' has shape {shape_text(values)}, which does not broadcast to {shape_text(whole)}"
+    )
+    if len(values) > len(whole):
+        raise ShapeError(f"{args.op}: {shapes}")
+    for own, wanted in zip(values, whole[len(whole) - len(values) :], strict=True):
+        if own is None or wanted is None or own == 1 or symbolic.prove_equal(own, wanted):
+            continue
+        sure = isinstance(own, int) and symbolic.prove_not_equal(own, wanted)
+        hint = "" if sure else f": cannot tell whether {own} equals {wanted}; match_shape one first"
+        raise ShapeError(f"{args.op}: {shapes}{hint}")
+
+
+def scatter_elements(
+    data: ValueLike, indices: ValueLike, updates: ValueLike, axis: int = 0, reduction: str = "update"
+) -> Value:
+    """`data` with `updates` at `indices` along `axis` (see `ScatterElementsOp`)."""
+    require_insertion_point("scatter_elements")
+    attributes = {
+        "axis": int_attr(axis, "scatter_elements: 'axis'"),
+        "reduction": text_attr(reduction, "scatter_elements: 'reduction'"),
+    }
+    return create_one(ScatterElementsOp, _operands(ScatterElementsOp, data, indices, updates), attributes)
+
+
+def scatter_nd(data: ValueLike, indices: ValueLike, updates: ValueLike, reduction: str = "update") -> Value:
+    """`data` with `updates` at index vectors (see `ScatterNdOp`)."""
+    require_insertion_point("scatter_nd")
+    attributes = {"reduction": text_attr(reduction, "scatter_nd: 'reduction'")}
+    return create_one(ScatterNdOp, _operands(ScatterNdOp, data, indices, updates), attributes)
+
+
+def index_put(
+    data: ValueLike, indices: Value | Sequence[ValueLike], values: ValueLike, accumulate: bool = False
+) -> Value:
+    """`data` after ``data[i, j, …] = values`` (see `IndexPutOp`)."""
+    require_insertion_point("index_put")
+    old, new = as_values(data, values, of=IndexPutOp, names=("data", "values"))
+    places = tuple_of("index_put", indices, "indices")
+    attributes = {"accumulate": bool_attr(accumulate, "index_put: 'accumulate'")}
+    return create_one(IndexPutOp, [old, places, new], attributes)
+
+
+def _operands(op: type[RelaxOp], data: ValueLike, indices: ValueLike, updates: ValueLike) -> list[Value]:
+    """The operands; a number among `updates` and `data` takes the dtype of the other."""
+    old, new = as_values(data, updates, of=op, names=("data", "updates"))
+    return [old, as_value(indices), new]
+
+
+class DynamicStridedSliceOp(RelaxOp, name="dynamic_strided_slice", traits=[ext.Pure, SizedByData]):
+    """``x[begin:end:strides]`` along each dimension, where all three are vectors of integers, one per dimension.
+
+    Negative and large bounds work as in Python. A stride of 0 fails at run time. The size of the result is known only
+    at run time. For bounds that are integers or symbolic expressions, use `strided_slice`.
+
+    Example: ``[1, 2, 3, 4, 5]`` with begin ``[-1]``, end ``[0]``, strides ``[-2]`` gives ``[5, 3]``.
+    """
+
+    x: ext.Operand[Any]
+    begin: ext.Operand[Any]
+    end: ext.Operand[Any]
+    strides: ext.Operand[Any]
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        x = args.tensor(0)
+        rank = x.ndim
+        for index in (1, 2, 3):
+            vector = index_operand(args, index)
+            if vector.ndim not in (None, 1):
+                raise ShapeError(f"{args.op}: operand '{args.name_of(index)}' is {vector}, expected a vector")
+            if vector.shape is not None and rank is not None:
+                what = f"the length of '{args.name_of(index)}' and the rank of 'x'"
+                check_equal(args, what, vector.shape[0], rank)
+            elif vector.shape is not None and isinstance(vector.shape[0], int):
+                rank = vector.shape[0]
+        return Tensor(None if rank is None else (None,) * rank, x.dtype)
+
+
+def dynamic_strided_slice(x: ValueLike, begin: ValueLike, end: ValueLike, strides: ValueLike) -> Value:
+    """``x[begin:end:strides]`` with bounds in vectors (see `DynamicStridedSliceOp`)."""
+    return create_one(DynamicStridedSliceOp, [as_value(item) for item in (x, begin, end, strides)])
+
+
+class SliceScatterOp(RelaxOp, name="slice_scatter", traits=[ext.Pure]):
+    """`input` with the slice ``start:end:step`` along `axis` replaced by `src`.
+
+    `start` and `end` are integers or symbolic expressions, with negative and large bounds as in Python; `step` is 1 or
+    more. `src` has the shape of the slice.
+
+    Example: ``[1, 2, 3, 4]`` with src ``[8, 9]``, start 0, end 4, step 2 gives ``[8, 2, 9, 4]``.
+    """
+
+    op_pattern = OpPatternKind.INJECTIVE
+
+    input: ext.Operand[Any]
+    src: ext.Operand[Any]
+    start: ir.StringAttr | ir.IntegerAttr
+    end: ir.StringAttr | ir.IntegerAttr
+    step: ir.IntegerAttr
+    axis: ir.IntegerAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def dim_attributes(cls) -> tuple[str, ...]:
+        return ("start", "end")
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        whole, src, step = args.tensor(0), args.tensor(1), args.int_attr("step")
+        if step < 1:
+            raise ArgumentError(f"{args.op}: step is {step}, expected an integer from 1 on")
+        if whole.ndim == 0:
+            raise ShapeError(f"{args.op}: operand 'input' is {whole}, expected at least one dimension")
+        if whole.shape is not None:
+            axis = normalize_axis(args.op, args.int_attr("axis"), len(whole.shape))
+            part = replaced_slice(args, whole.shape[axis])
+            shape = list(whole.shape)
+            shape[axis] = None if part is None else part.size
+            check_equal_shapes(args, "src", src.shape, shape)
+        return updated(args, whole, src, 1)
+
+
+def replaced_slice(args: OpArgs, size: Dim | None) -> Slice | None:
+    """The slice of a dimension of `size` that is replaced; None if the size is unknown."""
+    ends: list[Dim] = []
+    for name in ("start", "end"):
+        found = list(dims_in(args.attrs[name]))
+        if len(found) != 1 or found[0] is None:
+            raise ArgumentError(f"{args.op}: {name} {args.attrs[name]} is not one integer or expression")
+        ends.append(found[0])
+    start, end = ends
+    return None if size is None else resolve_slice(start, end, args.int_attr("step"), size)
+
+
+def slice_scatter(
+    input_tensor: ValueLike, src: ValueLike, start: DimLike, end: DimLike, step: int = 1, axis: int = 0
+) -> Value:
+    """`input_tensor` with a slice along `axis` replaced by `src` (see `SliceScatterOp`).
+
+    If the size of `src` is not known to be that of the slice, a `match_shape` checks it at run time.
+    """
+    require_insertion_point("slice_scatter")
+    whole, new = as_values(input_tensor, src, of=SliceScatterOp)
+    attributes = {
+        "start": dims_attr([dimension(start, "slice_scatter: 'start'")])[0],
+        "end": dims_attr([dimension(end, "slice_scatter: 'end'")])[0],
+        "step": int_attr(step, "slice_scatter: 'step'"),
+        "axis": int_attr(axis, "slice_scatter: 'axis'"),
+    }
+    return create_one(SliceScatterOp, [whole, _matched(whole, new, attributes)], attributes)
+
+
+def _matched(whole: Value, src: Value, attributes: dict[str, ir.Attribute]) -> Value:
+    """`src`, matched with the size of the slice unless that is known to differ."""
+    infos = [whole.struct_info, src.struct_info]
+    if not all(isinstance(info, Tensor) and info.shape for info in infos):
+        return src
+    shape, dims = whole.tensor_info.shape, src.tensor_info.shape
+    args = OpArgs("slice_scatter", SliceScatterOp.operand_names(), infos, attributes)
+    assert shape is not None and dims is not None
+    if len(shape) != len(dims) or args.int_attr("step") < 1:
+        return src
+    axis = normalize_axis(args.op, args.int_attr("axis"), len(shape))
+    part, has = replaced_slice(args, shape[axis]), dims[axis]
+    if part is None or has is None or symbolic.prove_equal(part.size, has):
+        return src
+    if symbolic.prove_not_equal(part.size, has):
+        return src
+    return match_shape(src, [part.size if number == axis else dim for number, dim in enumerate(dims)])

@@ -2,14 +2,13 @@
 
 from typing import Any
 
-from relax_mlir import symbolic
-from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
+from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, require_same
 from relax_mlir.dialects.create import ones
 from relax_mlir.dialects.dtypes import promote
 from relax_mlir.dialects.nn import float_tensor
 from relax_mlir.dialects.number_attributes import int_attr, text_attr
-from relax_mlir.dialects.pattern_kinds import OpPatternKind
-from relax_mlir.dialects.types import Tensor, shape_text
+from relax_mlir.dialects.traits import OpPatternKind
+from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
 from relax_mlir.error import ArgumentError, ShapeError
 from relax_mlir.mlir import ext, ir
@@ -40,21 +39,6 @@ class CrossEntropyWithLogitsOp(RelaxOp, name="nn_cross_entropy_with_logits", tra
             promote(predictions.dtype, labels.dtype, args.op)
         require_same(args, 1, predictions.shape, "'predictions'")
         return Tensor((), predictions.dtype or labels.dtype)
-
-
-def require_same(args: OpArgs, index: int, wanted: tuple[Dim | None, ...] | None, of: str) -> None:
-    """Raise `ShapeError` if operand `index` cannot have the shape `wanted`, the shape of `of`."""
-    given = args.tensor(index).shape
-    if given is None or wanted is None:
-        return
-    equal = len(given) == len(wanted) and all(
-        a is None or b is None or symbolic.prove_equal(a, b) for a, b in zip(given, wanted, strict=True)
-    )
-    if not equal:
-        raise ShapeError(
-            f"{args.op}: operand '{args.name_of(index)}' has shape {shape_text(given)}, expected {shape_text(wanted)}, "
-            f"that of {of}"
-        )
 
 
 class NllLossOp(RelaxOp, name="nn_nll_loss", traits=[ext.Pure]):

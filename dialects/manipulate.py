@@ -1,33 +1,108 @@
-"""Ops that move elements without arithmetic: permutations, slices, joins, gathers."""
+"""Ops that move elements without arithmetic: permutations, slices, joins, repetition, reversal, stacking."""
 
 import itertools
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from relax_mlir import symbolic
-from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, normalize_axes, normalize_axis
-from relax_mlir.dialects.dim_orders import Order, Reordered, along_axis, moved_axes, moved_axis
-from relax_mlir.dialects.dtypes import promote
-from relax_mlir.dialects.integers import is_integer, prim_to_tensor
+from relax_mlir.dialects.base import (
+    Inferred,
+    OpArgs,
+    RelaxOp,
+    check_equal,
+    index_operand,
+    normalize_axes,
+    normalize_axis,
+)
+from relax_mlir.dialects.dtypes import DType, promote
 from relax_mlir.dialects.number_attributes import (
     bool_attr,
     dimension,
     int_attr,
+    integers,
     ints_attr,
     maybe_int_attr,
     maybe_ints_attr,
     text_attr,
 )
-from relax_mlir.dialects.pattern_kinds import OpPatternKind
-from relax_mlir.dialects.shape_functions import bind_shape
-from relax_mlir.dialects.slicing import Slice, resolve_slice
-from relax_mlir.dialects.structure import make_tuple, shape_expr
-from relax_mlir.dialects.types import DimLike, Tensor, Tuple, dims_attr, shape_text
-from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
+from relax_mlir.dialects.shapes import bind_shape
+from relax_mlir.dialects.structure import is_integer, make_tuple, prim_to_tensor, shape_expr, tuple_of
+from relax_mlir.dialects.traits import OpPatternKind, Order, Reordered, along_axis, moved_axes, moved_axis
+from relax_mlir.dialects.types import DimLike, StructInfo, Tensor, Tuple, dims_attr, shape_text
+from relax_mlir.dialects.value import (
+    Value,
+    ValueLike,
+    as_value,
+    as_values,
+    create_one,
+    require_insertion_point,
+)
 from relax_mlir.dialects.views import ShapeLike, flatten
 from relax_mlir.error import ArgumentError, ShapeError, expect
 from relax_mlir.mlir import ext, ir
 from relax_mlir.symbolic import Dim
+
+TO_THE_END = frozenset({2**31 - 1, 2**63 - 1})
+"""Bounds by which programs mean "to the end"."""
+
+TO_THE_START = frozenset({-(2**31), -(2**31) + 1, -(2**63), -(2**63) + 1})
+"""Bounds by which programs mean "to the start", with negative strides."""
+
+_LONGEST = 2**62
+"""Upper limit of dimensions. A longer stride selects one element; dividing by it rounded up would overflow 64 bits."""
+
+
+@dataclass(frozen=True)
+class Slice:
+    """The `size` elements ``begin``, ``begin + stride``, … of one dimension."""
+
+    begin: Dim
+    stride: int
+    size: Dim
+
+
+def resolve_slice(begin: Dim, end: Dim, stride: int, size: Dim, *, inbound: bool = False) -> Slice:
+    """The slice ``[begin:end:stride]`` of a dimension of `size`, as by Python's ``slice.indices``.
+
+    A bound whose sign is not provable gets a formula for both signs. `inbound`: assume that the bounds are in range,
+    after adding the size to negative integers.
+    """
+    low: Dim = 0 if stride > 0 else -1
+    high = size if stride > 0 else size - 1
+
+    def resolved(position: Dim) -> Dim:
+        if position in TO_THE_END:
+            return high
+        return low if position in TO_THE_START else _from_end(position, size, inbound=inbound)
+
+    first, last = resolved(begin), resolved(end)
+    # Each bound is clamped on the side where it would add elements; beyond the other side there are none.
+    if stride > 0:
+        first, last = (
+            (first, last) if inbound else (symbolic.maximum(first, low), symbolic.minimum(last, high))
+        )
+        distance = last - first
+    else:
+        first, last = (
+            (first, last) if inbound else (symbolic.minimum(first, high), symbolic.maximum(last, low))
+        )
+        distance = first - last
+    is_short = abs(stride) <= _LONGEST
+    count = symbolic.ceildiv(distance, abs(stride)) if is_short else symbolic.minimum(distance, 1)
+    return Slice(first, stride, symbolic.maximum(count, 0))
+
+
+def _from_end(position: Dim, size: Dim, *, inbound: bool) -> Dim:
+    """`position`, plus `size` if it is negative."""
+    if isinstance(position, int):
+        return position + size if position < 0 else position
+    if inbound or symbolic.prove_less_equal(0, position):
+        return position
+    if symbolic.prove_less_equal(position, -1):
+        return position + size
+    return position + size * symbolic.maximum(symbolic.minimum(-position, 1), 0)
+
 
 MAX_SECTIONS = 4096
 """Maximum number of sections, each of which is a value; more are surely a mistake."""
@@ -427,3 +502,307 @@ def _expressions(name: str, values: Sequence[DimLike]) -> ir.Attribute:
     expect(what, listed, list | tuple, "a list of integers and expressions")
     dims = [dimension(value, f"{what}[{index}]") for index, value in enumerate(listed)]
     return dims_attr(dims)
+
+
+class FlipOp(RelaxOp, name="flip", traits=[ext.Pure]):
+    """`x` reversed along `axis`. Example: ``[1, 2, 3]`` gives ``[3, 2, 1]``."""
+
+    op_pattern = OpPatternKind.INJECTIVE
+
+    x: ext.Operand[Any]
+    axis: ir.IntegerAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        x = args.tensor(0)
+        if x.shape is not None:
+            normalize_axis(args.op, args.int_attr("axis"), len(x.shape))
+        return x
+
+
+class RollOp(RelaxOp, name="roll", traits=[ext.Pure]):
+    """`x` rotated by `shift` along each of `axis`: elements that leave at one end enter at the other.
+
+    ``unit`` for `axis` rotates the flattened elements, in row-major order. Shifts of an axis that occurs several times
+    add up. Example: ``[1, 2, 3]`` with shift 1 gives ``[3, 1, 2]``.
+    """
+
+    op_pattern = OpPatternKind.INJECTIVE
+
+    x: ext.Operand[Any]
+    shift: ir.ArrayAttr
+    axis: ir.ArrayAttr | ir.UnitAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        x = args.tensor(0)
+        shifts = args.ints_attr("shift")
+        axes = [0] if args.is_unit("axis") else args.ints_attr("axis")
+        if len(shifts) != len(axes):
+            raise ArgumentError(f"{args.op}: {len(shifts)} shifts for {len(axes)} axes, expected as many")
+        if x.shape is not None and not args.is_unit("axis"):
+            for axis in axes:
+                normalize_axis(args.op, axis, len(x.shape))
+        return x
+
+
+class TileOp(RelaxOp, name="tile", traits=[ext.Pure]):
+    """`x` repeated as a whole `repeats` times along its dimensions, as ``numpy.tile``.
+
+    The shorter of shape and `repeats` is extended with ones in front. Example: ``[1, 2]`` with repeats ``[2, 2]`` gives
+    ``[[1, 2, 1, 2], [1, 2, 1, 2]]``.
+    """
+
+    op_pattern = OpPatternKind.INJECTIVE
+
+    x: ext.Operand[Any]
+    repeats: ir.ArrayAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        x, repeats = args.tensor(0), args.ints_attr("repeats")
+        if any(number < 0 for number in repeats):
+            raise ArgumentError(f"{args.op}: repeats is {repeats}, expected integers that are not negative")
+        if x.shape is None:
+            return Tensor(None, x.dtype)
+        rank = max(len(x.shape), len(repeats))
+        shape: list[Dim | None] = [*([1] * (rank - len(x.shape))), *x.shape]
+        times = [*([1] * (rank - len(repeats))), *repeats]
+        return Tensor([None if d is None else d * n for d, n in zip(shape, times, strict=True)], x.dtype)
+
+
+class RepeatOp(RelaxOp, name="repeat", traits=[ext.Pure]):
+    """Each element of `x` repeated `repeats` times along `axis`, as ``numpy.repeat``; ``unit`` flattens `x` first.
+
+    Example: ``[1, 2]`` with repeats 2 gives ``[1, 1, 2, 2]``.
+    """
+
+    op_pattern = OpPatternKind.INJECTIVE
+
+    x: ext.Operand[Any]
+    repeats: ir.IntegerAttr
+    axis: ir.IntegerAttr | ir.UnitAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        x, repeats = args.tensor(0), args.int_attr("repeats")
+        if repeats < 0:
+            raise ArgumentError(f"{args.op}: repeats is {repeats}, expected an integer that is not negative")
+        if args.is_unit("axis"):
+            known = x.known_shape
+            return Tensor((None,) if known is None else (symbolic.product(known) * repeats,), x.dtype)
+        if x.shape is None:
+            return x
+        axis = normalize_axis(args.op, args.int_attr("axis"), len(x.shape))
+        return Tensor([d if i != axis or d is None else d * repeats for i, d in enumerate(x.shape)], x.dtype)
+
+
+def flip(x: ValueLike, axis: int) -> Value:
+    """`x` reversed along `axis` (see `FlipOp`)."""
+    require_insertion_point("flip")
+    return create_one(FlipOp, [as_value(x)], {"axis": int_attr(axis, "flip: 'axis'")})
+
+
+def roll(x: ValueLike, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> Value:
+    """`x` rotated along `axis` (see `RollOp`); a single shift applies to all axes."""
+    require_insertion_point("roll")
+    shifts = integers(shift, "roll: 'shift'")
+    axes = None if axis is None else integers(axis, "roll: 'axis'")
+    if axes is not None and len(shifts) == 1:
+        shifts = shifts * len(axes)
+    attributes = {"shift": ints_attr(shifts, "roll: 'shift'"), "axis": maybe_ints_attr(axes, "roll: 'axis'")}
+    return create_one(RollOp, [as_value(x)], attributes)
+
+
+def tile(x: ValueLike, repeats: int | Sequence[int]) -> Value:
+    """`x` repeated as a whole `repeats` times (see `TileOp`)."""
+    require_insertion_point("tile")
+    return create_one(TileOp, [as_value(x)], {"repeats": ints_attr(repeats, "tile: 'repeats'")})
+
+
+def repeat(x: ValueLike, repeats: int, axis: int | None = None) -> Value:
+    """Each element of `x` repeated `repeats` times (see `RepeatOp`)."""
+    require_insertion_point("repeat")
+    attributes = {
+        "repeats": int_attr(repeats, "repeat: 'repeats'"),
+        "axis": maybe_int_attr(axis, "repeat: 'axis'"),
+    }
+    return create_one(RepeatOp, [as_value(x)], attributes)
+
+
+class StackOp(RelaxOp, name="stack", traits=[ext.Pure]):
+    """Tensors of equal shape, in a tuple, joined along a new dimension, which is `axis` of the result.
+
+    Example: ``[1, 2]`` and ``[3, 4]`` along axis 1 give ``[[1, 3], [2, 4]]``.
+    """
+
+    op_pattern = OpPatternKind.INJECTIVE
+
+    tensors: ext.Operand[Any]
+    axis: ir.IntegerAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        tensors = args.tuple_of_tensors(0)
+        if not tensors:
+            raise ArgumentError(f"{args.op}: no tensors given")
+        dtype = _common_dtype(args, tensors)
+        known = [tensor.shape for tensor in tensors if tensor.shape is not None]
+        if not known:
+            return Tensor(None, dtype)
+        rank = len(known[0])
+        axis = normalize_axis(args.op, args.int_attr("axis"), rank + 1)
+        dims: list[Dim | None] = list(known[0])
+        for number, tensor in enumerate(tensors):
+            if tensor.shape is None:
+                continue
+            if len(tensor.shape) != rank:
+                raise ShapeError(f"{args.op}: operand 'tensors[{number}]' is {tensor}, expected rank {rank}")
+            for place, (first, other) in enumerate(zip(dims, tensor.shape, strict=True)):
+                check_equal(
+                    args, f"dimension {place} of the first tensor and of 'tensors[{number}]'", first, other
+                )
+                dims[place] = other if first is None else first
+        return Tensor((*dims[:axis], len(tensors), *dims[axis:]), dtype)
+
+
+class MeshgridOp(RelaxOp, name="meshgrid", traits=[ext.Pure]):
+    """For each tensor of a tuple, of rank 1 or 0, its elements along its dimension of the common grid.
+
+    `indexing` ``ij`` orders the dimensions like the tensors; ``xy`` swaps the first two, as NumPy's default.
+    Example: ``[1, 2]`` and ``[3, 4, 5]`` give ``[[1, 1, 1], [2, 2, 2]]`` and ``[[3, 4, 5], [3, 4, 5]]``.
+    """
+
+    op_pattern = OpPatternKind.INJECTIVE
+
+    tensors: ext.Operand[Any]
+    indexing: ir.StringAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        tensors = args.tuple_of_tensors(0)
+        if not tensors:
+            raise ArgumentError(f"{args.op}: no tensors given")
+        sizes: list[Dim | None] = []
+        for number, tensor in enumerate(tensors):
+            if tensor.ndim is not None and tensor.ndim > 1:
+                raise ShapeError(f"{args.op}: operand 'tensors[{number}]' is {tensor}, expected rank 1 or 0")
+            sizes.append(None if tensor.shape is None else tensor.shape[0] if tensor.shape else 1)
+        shape = [sizes[number] for number in grid_order(args, len(tensors))]
+        found: list[StructInfo] = [Tensor(shape, tensor.dtype) for tensor in tensors]
+        return Tuple(found)
+
+
+def grid_order(args: OpArgs, count: int) -> list[int]:
+    """The index of the tensor of each grid dimension."""
+    indexing = args.str_attr("indexing")
+    if indexing not in ("ij", "xy"):
+        raise ArgumentError(f"{args.op}: indexing is '{indexing}', expected ij or xy")
+    order = list(range(count))
+    if indexing == "xy" and count > 1:
+        order[:2] = [1, 0]
+    return order
+
+
+class OuterOp(RelaxOp, name="outer", traits=[ext.Pure]):
+    """The outer product: all products of an element of the vector `x1` and one of the vector `x2`.
+
+    Example: ``[1, 2]`` and ``[3, 4]`` give ``[[3, 4], [6, 8]]``.
+    """
+
+    op_pattern = OpPatternKind.BROADCAST
+
+    x1: ext.Operand[Any]
+    x2: ext.Operand[Any]
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        tensors = args.tensors()
+        for index, tensor in enumerate(tensors):
+            args.require_dtype(index, lambda d: d.kind != "bool", "a number; use astype")
+            if tensor.ndim not in (None, 1):
+                raise ShapeError(f"{args.op}: operand '{args.name_of(index)}' is {tensor}, expected a vector")
+        return Tensor([t.shape[0] if t.shape else None for t in tensors], _common_dtype(args, tensors))
+
+
+def _common_dtype(args: OpArgs, tensors: Sequence[Tensor]) -> DType | None:
+    """The common dtype of all tensors of known dtype."""
+    dtype: DType | None = None
+    for tensor in tensors:
+        if dtype is not None and tensor.dtype is not None:
+            promote(dtype, tensor.dtype, args.op)
+        dtype = dtype or tensor.dtype
+    return dtype
+
+
+def stack(tensors: Value | Sequence[ValueLike], axis: int = 0) -> Value:
+    """`tensors` (a sequence, or a tuple value) joined along a new dimension (see `StackOp`)."""
+    require_insertion_point("stack")
+    return create_one(
+        StackOp, [tuple_of("stack", tensors, "tensors")], {"axis": int_attr(axis, "stack: 'axis'")}
+    )
+
+
+def meshgrid(tensors: Value | Sequence[ValueLike], indexing: str = "ij") -> Value:
+    """A tuple of grids of the elements of vectors (see `MeshgridOp`)."""
+    require_insertion_point("meshgrid")
+    attributes = {"indexing": text_attr(indexing, "meshgrid: 'indexing'")}
+    return create_one(MeshgridOp, [tuple_of("meshgrid", tensors, "tensors")], attributes)
+
+
+def outer(x1: ValueLike, x2: ValueLike) -> Value:
+    """The outer product of two vectors (see `OuterOp`)."""
+    return create_one(OuterOp, as_values(x1, x2, of=OuterOp))
+
+
+class ReverseSequenceOp(RelaxOp, name="reverse_sequence", traits=[ext.Pure]):
+    """`data` with the first ``seq_lengths[b]`` elements along `seq_axis` reversed, for each index b of `batch_axis`.
+
+    Lengths below 1 reverse nothing, and lengths above the size reverse all elements. Example:
+    ``[[1, 2, 3], [4, 5, 6]]`` with lengths ``[2, 3]`` gives ``[[2, 1, 3], [6, 5, 4]]``.
+    """
+
+    op_pattern = OpPatternKind.INJECTIVE
+
+    data: ext.Operand[Any]
+    seq_lengths: ext.Operand[Any]
+    seq_axis: ir.IntegerAttr
+    batch_axis: ir.IntegerAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        data, lengths = args.tensor(0), index_operand(args, 1)
+        if lengths.ndim not in (None, 1):
+            raise ShapeError(f"{args.op}: operand 'seq_lengths' is {lengths}, expected a vector")
+        if data.shape is None:
+            return data
+        along, batch = (
+            normalize_axis(args.op, args.int_attr(name), len(data.shape), name)
+            for name in ("seq_axis", "batch_axis")
+        )
+        if along == batch:
+            raise ShapeError(f"{args.op}: seq_axis and batch_axis are both {along}")
+        if lengths.shape is not None:
+            what = f"dimension {batch} of 'data' and the length of 'seq_lengths'"
+            check_equal(args, what, data.shape[batch], lengths.shape[0])
+        return data
+
+
+def reverse_sequence(
+    data: ValueLike, seq_lengths: ValueLike, seq_axis: int = 1, batch_axis: int = 0
+) -> Value:
+    """`data` with the first elements of each sequence reversed (see `ReverseSequenceOp`)."""
+    require_insertion_point("reverse_sequence")
+    attributes = {
+        "seq_axis": int_attr(seq_axis, "reverse_sequence: 'seq_axis'"),
+        "batch_axis": int_attr(batch_axis, "reverse_sequence: 'batch_axis'"),
+    }
+    return create_one(ReverseSequenceOp, [as_value(data), as_value(seq_lengths)], attributes)

@@ -1,16 +1,23 @@
-"""Neural network ops: activations, normalisations, attention."""
+"""Neural network ops: activations, normalisations, dropout in inference mode, attention."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, broadcast, normalize_axes, normalize_axis
-from relax_mlir.dialects.dim_orders import Order, Reordered, along_axis
 from relax_mlir.dialects.dtypes import promote
 from relax_mlir.dialects.number_attributes import bool_attr, double_attr, int_attr, ints_attr, text_attr
-from relax_mlir.dialects.pattern_kinds import OpPatternKind
-from relax_mlir.dialects.traits import IsAttention, MultipliesMatrices
-from relax_mlir.dialects.types import Tensor, dim_text, shape_text
+from relax_mlir.dialects.traits import (
+    IsAttention,
+    MultipliesMatrices,
+    OpPatternKind,
+    Order,
+    Reordered,
+    along_axis,
+    moved_axes,
+    moved_axis,
+)
+from relax_mlir.dialects.types import Tensor, Tuple, dim_text, shape_text
 from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
 from relax_mlir.error import ArgumentError, ShapeError
 from relax_mlir.mlir import ext, ir
@@ -421,3 +428,350 @@ def attention_bias(
 ) -> Value:
     """`attention` with a `bias` (see `AttentionBiasOp`)."""
     return attention(query, key, value, bias, scale, causal_mask)
+
+
+class BatchNormOp(RelaxOp, name="nn_batch_norm", traits=[ext.Pure]):
+    """``(x - mean) / sqrt(variance + epsilon) * gamma + beta`` for each channel along `axis`, and two moving averages.
+
+    The result is a tuple of the normalised data, the moving mean and the moving variance. With `training`, the mean and
+    the (biased) variance are those of all elements of a channel, and the moving averages become
+    ``(1 - momentum) * moving + momentum * batch``. Otherwise the moving averages are used and returned unchanged. If
+    `scale` or `center` is false, `gamma` or `beta` is ignored. 16-bit floats are computed in float32.
+
+    Example: shapes ``(n, c, h, w)`` and four times ``(c,)`` with axis 1 give ``(n, c, h, w)``, ``(c,)`` and ``(c,)``.
+    """
+
+    data: ext.Operand[Any]
+    gamma: ext.Operand[Any]
+    beta: ext.Operand[Any]
+    moving_mean: ext.Operand[Any]
+    moving_var: ext.Operand[Any]
+    axis: ir.IntegerAttr
+    epsilon: ir.FloatAttr
+    center: ir.IntegerAttr
+    scale: ir.IntegerAttr
+    momentum: ir.FloatAttr
+    training: ir.IntegerAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        data = float_tensor(args)
+        for flag in ("center", "scale", "training"):
+            args.bool_attr(flag)
+        for number in ("epsilon", "momentum"):
+            args.float_attr(number)
+        axis = args.int_attr("axis")
+        if data.shape is not None:
+            axis = normalize_axis(args.op, axis, len(data.shape))
+            for index in (1, 2, 3, 4):
+                check_parameter(args, index, [axis])
+        return Tuple([data, *(_average(args, index, data, axis) for index in (3, 4))])
+
+    @classmethod
+    def reordered(cls, args: OpArgs, order: Order) -> Reordered | None:
+        attributes = {"axis": moved_axis(args.attrs["axis"], order)}
+        return Reordered((0,), (order, None, None), attributes)
+
+
+def _average(args: OpArgs, index: int, data: Tensor, axis: int) -> Tensor:
+    """Struct info of a moving average: the dtype of the data, one element per channel."""
+    given = args.tensor(index)
+    shape = given.shape
+    if shape is None:
+        shape = (None,) if data.shape is None else (data.shape[axis],)
+    return Tensor(shape, given.dtype or data.dtype)
+
+
+def batch_norm(
+    data: ValueLike,
+    gamma: ValueLike,
+    beta: ValueLike,
+    moving_mean: ValueLike,
+    moving_var: ValueLike,
+    axis: int,
+    epsilon: float = 1e-5,
+    center: bool = True,
+    scale: bool = True,
+    momentum: float = 0.1,
+    training: bool = True,
+) -> Value:
+    """The normalised data and the moving averages, as a tuple (see `BatchNormOp`)."""
+    require_insertion_point("batch_norm")
+    attributes = {
+        "axis": int_attr(axis, "batch_norm: 'axis'"),
+        "epsilon": double_attr(epsilon, "batch_norm: 'epsilon'"),
+        "center": bool_attr(center, "batch_norm: 'center'"),
+        "scale": bool_attr(scale, "batch_norm: 'scale'"),
+        "momentum": double_attr(momentum, "batch_norm: 'momentum'"),
+        "training": bool_attr(training, "batch_norm: 'training'"),
+    }
+    operands = [as_value(value) for value in (data, gamma, beta, moving_mean, moving_var)]
+    return create_one(BatchNormOp, operands, attributes)
+
+
+def _channel_norm(args: OpArgs) -> Tensor:
+    """The data of a channel norm, after checking that its parameters have the shape of the channels."""
+    data = float_tensor(args)
+    for flag in ("center", "scale"):
+        args.bool_attr(flag)
+    args.float_attr("epsilon")
+    channel, axes = args.int_attr("channel_axis"), args.ints_attr("axes")
+    if data.shape is None:
+        return data
+    rank = len(data.shape)
+    channel = normalize_axis(args.op, channel, rank, "channel_axis")
+    if channel in normalize_axes(args.op, axes, rank):
+        raise ArgumentError(
+            f"{args.op}: channel_axis {channel} is one of the axes {axes}; leave it out of them"
+        )
+    check_parameter(args, 1, [channel])
+    check_parameter(args, 2, [channel])
+    return data
+
+
+def _reordered(args: OpArgs, order: Order) -> Reordered:
+    attributes: dict[str, ir.Attribute] = {
+        "channel_axis": moved_axis(args.attrs["channel_axis"], order),
+        "axes": moved_axes(args.attrs["axes"], order),
+    }
+    return Reordered((0,), (order,), attributes)
+
+
+class GroupNormOp(RelaxOp, name="nn_group_norm", traits=[ext.Pure]):
+    """``(x - mean) / sqrt(variance + epsilon) * gamma + beta``, with mean and variance per group.
+
+    The channels along `channel_axis` are divided into `num_groups` groups of consecutive channels, of equal size. A
+    group extends over its channels and `axes`, which do not contain `channel_axis`. The number of channels must be a
+    known multiple of `num_groups`. The variance is biased. `gamma` and `beta` have one element per channel; if `scale`
+    or `center` is false, `gamma` or `beta` is ignored. 16-bit floats are computed in float32.
+
+    Example: shapes ``(n, 64, h, w)``, ``(64,)``, ``(64,)`` with 32 groups, channel_axis 1 and axes ``[2, 3]`` give
+    ``(n, 64, h, w)``.
+    """
+
+    data: ext.Operand[Any]
+    gamma: ext.Operand[Any]
+    beta: ext.Operand[Any]
+    num_groups: ir.IntegerAttr
+    channel_axis: ir.IntegerAttr
+    axes: ir.ArrayAttr
+    epsilon: ir.FloatAttr
+    center: ir.IntegerAttr
+    scale: ir.IntegerAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        groups, data = args.int_attr("num_groups"), _channel_norm(args)
+        if groups < 1:
+            raise ArgumentError(f"{args.op}: num_groups is {groups}, expected at least 1")
+        channels = None if data.shape is None else data.shape[args.int_attr("channel_axis")]
+        if channels is not None and not symbolic.prove_divisible(channels, groups):
+            raise ShapeError(
+                f"{args.op}: operand 'data' has {dim_text(channels)} channels (channel_axis "
+                f"{args.int_attr('channel_axis')}), which is not provably a multiple of num_groups, {groups}; "
+                f"match_shape it to a number that is, or declare it as one, {groups}*c"
+            )
+        return data
+
+    @classmethod
+    def reordered(cls, args: OpArgs, order: Order) -> Reordered | None:
+        return _reordered(args, order)
+
+
+class InstanceNormOp(RelaxOp, name="nn_instance_norm", traits=[ext.Pure]):
+    """``(x - mean) / sqrt(variance + epsilon) * gamma + beta``, with mean and variance over `axes` for each channel.
+
+    It is `GroupNormOp` with one group per channel. `axes` do not contain `channel_axis`; `gamma` and `beta` have one
+    element per channel, and if `scale` or `center` is false, `gamma` or `beta` is ignored.
+
+    Example: shapes ``(n, c, h, w)``, ``(c,)``, ``(c,)`` with channel_axis 1 and axes ``[2, 3]`` give
+    ``(n, c, h, w)``.
+    """
+
+    data: ext.Operand[Any]
+    gamma: ext.Operand[Any]
+    beta: ext.Operand[Any]
+    channel_axis: ir.IntegerAttr
+    axes: ir.ArrayAttr
+    epsilon: ir.FloatAttr
+    center: ir.IntegerAttr
+    scale: ir.IntegerAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        if not args.ints_attr("axes"):
+            raise ArgumentError(f"{args.op}: no axes given")
+        return _channel_norm(args)
+
+    @classmethod
+    def reordered(cls, args: OpArgs, order: Order) -> Reordered | None:
+        return _reordered(args, order)
+
+
+def group_norm(
+    data: ValueLike,
+    gamma: ValueLike,
+    beta: ValueLike,
+    num_groups: int,
+    channel_axis: int,
+    axes: int | Sequence[int],
+    epsilon: float = 1e-5,
+    center: bool = True,
+    scale: bool = True,
+) -> Value:
+    """Normalisation over groups of channels and `axes` (see `GroupNormOp`)."""
+    require_insertion_point("nn.group_norm")
+    attributes = {
+        "num_groups": int_attr(num_groups, "group_norm: 'num_groups'"),
+        **_attributes(channel_axis, axes, epsilon, center, scale),
+    }
+    return create_one(GroupNormOp, [as_value(v) for v in (data, gamma, beta)], attributes)
+
+
+def instance_norm(
+    data: ValueLike,
+    gamma: ValueLike,
+    beta: ValueLike,
+    channel_axis: int,
+    axes: int | Sequence[int],
+    epsilon: float = 1e-5,
+    center: bool = True,
+    scale: bool = True,
+) -> Value:
+    """Normalisation over `axes`, for each channel (see `InstanceNormOp`)."""
+    require_insertion_point("nn.instance_norm")
+    attributes = _attributes(channel_axis, axes, epsilon, center, scale)
+    return create_one(InstanceNormOp, [as_value(v) for v in (data, gamma, beta)], attributes)
+
+
+def _attributes(
+    channel_axis: int, axes: int | Sequence[int], epsilon: float, center: bool, scale: bool
+) -> dict[str, ir.Attribute]:
+    return {
+        "channel_axis": int_attr(channel_axis, "attributes: 'channel_axis'"),
+        "axes": ints_attr(axes, "attributes: 'axes'"),
+        "epsilon": double_attr(epsilon, "attributes: 'epsilon'"),
+        "center": bool_attr(center, "attributes: 'center'"),
+        "scale": bool_attr(scale, "attributes: 'scale'"),
+    }
+
+
+class DropoutOp(RelaxOp, name="nn_dropout", traits=[ext.Pure]):
+    """`data` unchanged, and a mask of ones: inference drops nothing. `rate`, from 0 to 1, is used only by training.
+
+    Example: ``[1.5, 2.0]`` gives the tuple of ``[1.5, 2.0]`` and ``[1.0, 1.0]``.
+    """
+
+    data: ext.Operand[Any]
+    rate: ir.FloatAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        rate = args.float_attr("rate")
+        if not 0 <= rate <= 1:
+            raise ArgumentError(f"{args.op}: rate is {rate}, expected a number from 0 to 1")
+        data = float_tensor(args)
+        return Tuple([data, data])
+
+
+def dropout(data: ValueLike, rate: float = 0.5) -> Value:
+    """`data` and a mask of ones (see `DropoutOp`): a tuple of two."""
+    require_insertion_point("nn.dropout")
+    return create_one(DropoutOp, [as_value(data)], {"rate": double_attr(rate, "dropout: 'rate'")})
+
+
+class AttentionVarLenOp(RelaxOp, name="nn_attention_var_len", traits=[ext.Pure]):
+    """`AttentionOp` of each of several sequences, which are concatenated in a batch of one.
+
+    `query` is ``(1, s, h, d)``, `key` ``(1, t, g, d)``, `value` ``(1, t, g, e)``, the result ``(1, s, h, e)``. The
+    queries of sequence ``i`` are ``seqstart_q[i]`` to ``seqstart_q[i + 1]``, exclusive, and its keys ``seqstart_k[i]``
+    to ``seqstart_k[i + 1]``; both are vectors of integers, clamped to the range. `scale` and `causal_mask` are those of
+    `AttentionOp`, within each sequence. `max_seqlen_q` and `max_seqlen_k`, one integer each, are hints without effect
+    on the result. A query that sees no key, or is in no sequence, gives 0. 16-bit floats are computed in float32.
+
+    Example: lengths 2 and 3 are the starts ``[0, 2, 5]``; shapes ``(1, 5, 8, 32)`` three times give
+    ``(1, 5, 8, 32)``.
+    """
+
+    query: ext.Operand[Any]
+    key: ext.Operand[Any]
+    value: ext.Operand[Any]
+    seqstart_q: ext.Operand[Any]
+    seqstart_k: ext.Operand[Any]
+    max_seqlen_q: ext.Operand[Any]
+    max_seqlen_k: ext.Operand[Any]
+    scale: ir.FloatAttr | ir.UnitAttr
+    causal_mask: ir.StringAttr | ir.UnitAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        known = [dtype for dtype in (float_tensor(args, i).dtype for i in range(3)) if dtype is not None]
+        for other in known[1:]:
+            promote(known[0], other, args.op)
+        if not args.is_unit("scale"):
+            args.float_attr("scale")
+        if not args.is_unit("causal_mask") and args.str_attr("causal_mask") not in CAUSAL_MASKS:
+            raise ArgumentError(
+                f"{args.op}: causal_mask is {args.str_attr('causal_mask')!r}, expected one of {CAUSAL_MASKS}"
+            )
+        for index in range(3, 7):
+            _check_integers(args, index, 1 if index < 5 else 0)
+        first, second = ((args.tensor(i).shape or (None,))[0] for i in (3, 4))
+        if first is not None and second is not None and not symbolic.prove_equal(first, second):
+            raise ShapeError(
+                f"{args.op}: operand 'seqstart_k' has {dim_text(second)} elements, expected those of 'seqstart_q', "
+                f"{dim_text(first)}"
+            )
+        dtype = known[0] if known else None
+        shapes = [attention_shape(args, i) for i in range(3)]
+        if any(shape is None for shape in shapes):
+            return Tensor((None,) * 4, dtype)
+        query, key, value = (shape for shape in shapes if shape is not None)
+        check_attention(args, query, key, value)
+        if query[0] is not None and not symbolic.prove_equal(query[0], 1):
+            raise ShapeError(f"{args.op}: the batch of 'query' is {dim_text(query[0])}, expected 1")
+        return Tensor((*query[:3], value[3]), dtype)
+
+
+def _check_integers(args: OpArgs, index: int, rank: int) -> None:
+    args.require_dtype(index, lambda d: d.is_integer, "integers")
+    given = args.tensor(index)
+    if given.ndim is not None and given.ndim != rank:
+        raise ShapeError(f"{args.op}: operand '{args.name_of(index)}' is {given}, expected {rank} dimensions")
+    if rank and given.shape and given.shape[0] == 0:
+        raise ShapeError(f"{args.op}: operand '{args.name_of(index)}' is {given}, expected a start and ends")
+
+
+def attention_var_len(
+    queries: ValueLike,
+    keys: ValueLike,
+    values: ValueLike,
+    seqstart_q: ValueLike,
+    max_seqlen_q: ValueLike,
+    seqstart_k: ValueLike | None = None,
+    max_seqlen_k: ValueLike | None = None,
+    scale: float | None = None,
+    causal_mask: str | None = None,
+) -> Value:
+    """Attention of concatenated sequences (see `AttentionVarLenOp`); `seqstart_k` defaults to `seqstart_q`."""
+    what = "attention_var_len"
+    require_insertion_point(f"nn.{what}")
+    unit, integer = ir.UnitAttr.get(), Tensor((), "int32")
+    attributes = {
+        "scale": unit if scale is None else double_attr(scale, f"{what}: 'scale'"),
+        "causal_mask": unit if causal_mask is None else text_attr(causal_mask, f"{what}: 'causal_mask'"),
+    }
+    starts, longest = as_value(seqstart_q), as_value(max_seqlen_q, integer)
+    operands = [
+        *(as_value(v) for v in (queries, keys, values)),
+        starts,
+        starts if seqstart_k is None else as_value(seqstart_k),
+        longest,
+        longest if max_seqlen_k is None else as_value(max_seqlen_k, integer),
+    ]
+    return create_one(AttentionVarLenOp, operands, attributes)

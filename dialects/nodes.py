@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from relax_mlir.dialects import constants, structure, types
-from relax_mlir.dialects.frames import Guard
+from relax_mlir.dialects.construction import Guard
 from relax_mlir.dialects.number_attributes import int_attr
 from relax_mlir.dialects.types import DimLike, StructInfo, as_dim, struct_info
 from relax_mlir.dialects.value import Scalar, Value, as_value, create, is_building, require_insertion_point

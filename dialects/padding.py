@@ -5,14 +5,12 @@ from typing import Any
 
 import numpy as np
 from relax_mlir import symbolic
-from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
+from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, dims_in
+from relax_mlir.dialects.binary import where
 from relax_mlir.dialects.create import ones_like
-from relax_mlir.dialects.dim_orders import Order, Reordered
 from relax_mlir.dialects.dtypes import DType, require_held
 from relax_mlir.dialects.number_attributes import bool_attr, dimension, double_attr, int_attr, text_attr
-from relax_mlir.dialects.pattern_kinds import OpPatternKind
-from relax_mlir.dialects.select import where
-from relax_mlir.dialects.symbolic_attributes import dims_in
+from relax_mlir.dialects.traits import OpPatternKind, Order, Reordered
 from relax_mlir.dialects.types import DimLike, Tensor, dim_text, dims_attr, shape_text
 from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError, expect

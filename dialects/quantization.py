@@ -4,11 +4,11 @@ from typing import Any
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, normalize_axis
-from relax_mlir.dialects.cast import dtype_attr, dtype_of
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.number_attributes import int_attr
-from relax_mlir.dialects.pattern_kinds import OpPatternKind
+from relax_mlir.dialects.traits import OpPatternKind
 from relax_mlir.dialects.types import Tensor, dim_text
+from relax_mlir.dialects.unary import dtype_attr, dtype_of
 from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
 from relax_mlir.error import DTypeError, ShapeError
 from relax_mlir.mlir import ext, ir

@@ -14,19 +14,14 @@ from typing import Any
 
 from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
-from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
-from relax_mlir.dialects.binary import add, mod, multiply
-from relax_mlir.dialects.bitwise import bitwise_or, left_shift, right_shift
-from relax_mlir.dialects.cast import astype
-from relax_mlir.dialects.comparison import less
+from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, dims_in
+from relax_mlir.dialects.binary import add, bitwise_or, left_shift, less, mod, multiply, right_shift
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.manipulate import split
 from relax_mlir.dialects.number_attributes import dimension, integer, real
 from relax_mlir.dialects.structure import constant
-from relax_mlir.dialects.symbolic_attributes import dims_in
-from relax_mlir.dialects.trigonometric import cos
 from relax_mlir.dialects.types import DimLike, Tensor, Tuple, dims_attr
-from relax_mlir.dialects.unary import log, negative, sqrt
+from relax_mlir.dialects.unary import astype, cos, log, negative, sqrt
 from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
 from relax_mlir.dialects.views import reshape
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError, expect

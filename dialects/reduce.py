@@ -1,15 +1,21 @@
-"""Reductions of all elements along some axes."""
+"""Reductions along axes: of all elements, cumulative, and sums that undo a broadcast."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, normalize_axes
-from relax_mlir.dialects.dim_orders import Order, Reordered, moved_axes, moved_axis
+from relax_mlir import symbolic
+from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, normalize_axes, normalize_axis
+from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.manipulate import flip
 from relax_mlir.dialects.number_attributes import bool_attr, integers, ints_attr, maybe_int_attr
-from relax_mlir.dialects.pattern_kinds import OpPatternKind
-from relax_mlir.dialects.types import Tensor
-from relax_mlir.dialects.value import Value, create_one, require_insertion_point
-from relax_mlir.error import expect
+from relax_mlir.dialects.shapes import bind_shape
+from relax_mlir.dialects.structure import shape_expr
+from relax_mlir.dialects.traits import OpPatternKind, Order, Reordered, moved_axes, moved_axis
+from relax_mlir.dialects.types import Tensor, shape_text
+from relax_mlir.dialects.unary import dtype_attr, dtype_of
+from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
+from relax_mlir.dialects.views import ShapeLike, flatten
+from relax_mlir.error import DTypeError, ShapeError, expect
 from relax_mlir.mlir import ext, ir
 from relax_mlir.symbolic import Dim
 
@@ -281,3 +287,184 @@ def sum(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
 def variance(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
     """The variance along `axis` (see `VarianceOp`)."""
     return _reduce(VarianceOp, x, axis, keepdims)
+
+
+class ScanOp(RelaxOp):
+    """Base of cumsum and cumprod.
+
+    `axis` is one axis; ``unit`` flattens the tensor. The elements are first converted to `dtype` (``unit``: that of
+    `data`). With `exclusive` the element at the index itself is left out.
+    """
+
+    data: ext.Operand[Any]
+    axis: ir.IntegerAttr | ir.UnitAttr
+    dtype: ir.TypeAttr | ir.UnitAttr
+    exclusive: ir.IntegerAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        data = args.tensor(0)
+        args.bool_attr("exclusive")
+        return Tensor(_shape(args, data), _dtype(args, data))
+
+
+def _dtype(args: OpArgs, data: Tensor) -> DType | None:
+    if args.is_unit("dtype"):
+        return args.require_dtype(0, lambda d: d.kind != "bool", "a number; give a dtype, or use astype")
+    dtype = dtype_of(args, "dtype")
+    if dtype.kind == "bool":
+        raise DTypeError(f"{args.op}: dtype is bool, expected a number")
+    return dtype
+
+
+def _shape(args: OpArgs, data: Tensor) -> tuple[symbolic.Dim | None, ...] | None:
+    if args.is_unit("axis"):
+        known = data.known_shape
+        return (None,) if known is None else (symbolic.product(known),)
+    axis = args.int_attr("axis")
+    if data.shape is not None:
+        normalize_axis(args.op, axis, len(data.shape))
+    return data.shape
+
+
+class CumprodOp(ScanOp, name="cumprod", traits=[ext.Pure]):
+    """The product of the elements up to each index along `axis`, in `dtype`; integers wrap around.
+
+    Floats narrower than float64 are multiplied in float64 and rounded when they are stored.
+
+    Example: ``[2, 3, 4]`` gives ``[2, 6, 24]``, with `exclusive` ``[1, 2, 6]``.
+    """
+
+
+class CumsumOp(ScanOp, name="cumsum", traits=[ext.Pure]):
+    """The sum of the elements up to each index along `axis`, in `dtype`; integers wrap around.
+
+    Floats narrower than float64 are added in float64 and rounded when they are stored.
+
+    Example: ``[1, 2, 3]`` gives ``[1, 3, 6]``, with `exclusive` ``[0, 1, 3]``.
+    """
+
+
+def _scan(
+    cls: type[ScanOp],
+    data: Value,
+    axis: int | None,
+    dtype: str | DType | None,
+    exclusive: bool,
+    reverse: bool,
+) -> Value:
+    name = cls.OPERATION_NAME.removeprefix("relax.")
+    require_insertion_point(name)
+    attributes = {
+        "axis": maybe_int_attr(axis, f"{name}: 'axis'"),
+        "dtype": ir.UnitAttr.get() if dtype is None else dtype_attr(dtype),
+        "exclusive": bool_attr(exclusive, f"{name}: 'exclusive'"),
+    }
+    if not bool_attr(reverse, f"{name}: 'reverse'").value:
+        return create_one(cls, [data], attributes)
+    if axis is None:
+        data, axis = flatten(data), 0
+        attributes["axis"] = maybe_int_attr(axis, f"{name}: 'axis'")
+    return flip(create_one(cls, [flip(data, axis)], attributes), axis)
+
+
+def cumprod(
+    data: Value,
+    axis: int | None = None,
+    dtype: str | DType | None = None,
+    exclusive: bool = False,
+    reverse: bool = False,
+) -> Value:
+    """Products of the elements up to each index along `axis`, or from it on with `reverse` (see `CumprodOp`)."""
+    return _scan(CumprodOp, data, axis, dtype, exclusive, reverse)
+
+
+def cumsum(
+    data: Value,
+    axis: int | None = None,
+    dtype: str | DType | None = None,
+    exclusive: bool = False,
+    reverse: bool = False,
+) -> Value:
+    """Sums of the elements up to each index along `axis`, or from it on with `reverse` (see `CumsumOp`)."""
+    return _scan(CumsumOp, data, axis, dtype, exclusive, reverse)
+
+
+class CollapseSumLikeOp(RelaxOp, name="collapse_sum_like", traits=[ext.Pure]):
+    """`data` summed to the shape of `collapse_target`, which broadcasts to that of `data`.
+
+    It sums over the dimensions that the target lacks, and those where the target has size 1. Example: shape
+    ``(2, n, 3)`` to ``(n, 1)`` sums over the first and the last dimension.
+    """
+
+    op_pattern = OpPatternKind.COMM_REDUCE
+
+    data: ext.Operand[Any]
+    collapse_target: ext.Operand[Any]
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        return _collapsed(args, args.tensor(1).shape)
+
+
+class CollapseSumToOp(RelaxOp, name="collapse_sum_to", traits=[ext.Pure]):
+    """`data` summed to `shape`, a shape value, which broadcasts to that of `data`; see `collapse_sum_like`.
+
+    Example: shape ``(2, n)`` to ``(n,)`` sums over the first dimension.
+    """
+
+    op_pattern = OpPatternKind.COMM_REDUCE
+
+    data: ext.Operand[Any]
+    shape: ext.Operand[Any]
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        return _collapsed(args, args.shape(1).values)
+
+
+def _collapsed(args: OpArgs, target: Sequence[Dim | None] | None) -> Tensor:
+    dtype = args.require_dtype(0, lambda d: d.kind != "bool", "a number; use astype")
+    shape = args.tensor(0).shape
+    if target is not None and shape is not None:
+        _check(args, shape, target)
+    return Tensor(target, dtype)
+
+
+def _check(args: OpArgs, shape: Sequence[Dim | None], target: Sequence[Dim | None]) -> None:
+    more = len(shape) - len(target)
+    where = f"{args.op}: shape {shape_text(shape)} to {shape_text(target)}"
+    if more < 0:
+        raise ShapeError(f"{where}: the target has more dimensions")
+    for axis, (dim, wanted) in enumerate(zip(shape[more:], target, strict=True)):
+        if dim is None or wanted is None or wanted == 1 or symbolic.prove_equal(dim, wanted):
+            continue
+        if symbolic.prove_not_equal(dim, wanted) and isinstance(wanted, int):
+            raise ShapeError(f"{where}: dimension {axis} of the target is {wanted}, neither 1 nor {dim}")
+        raise ShapeError(f"{where}: cannot tell whether {dim} equals {wanted}; match_shape the tensor first")
+
+
+def summed_axes(shape: Sequence[Dim], target: Sequence[Dim]) -> list[int]:
+    """The axes of a tensor of `shape` that are summed over."""
+    more = len(shape) - len(target)
+    ones = [
+        more + axis
+        for axis, (dim, wanted) in enumerate(zip(shape[more:], target, strict=True))
+        if wanted == 1 != dim
+    ]
+    return [*range(more), *ones]
+
+
+def collapse_sum_like(data: ValueLike, collapse_target: Value) -> Value:
+    """`data` summed to the shape of another tensor (see `CollapseSumLikeOp`)."""
+    return create_one(CollapseSumLikeOp, [as_value(data), collapse_target])
+
+
+def collapse_sum_to(data: ValueLike, shape: ShapeLike) -> Value:
+    """`data` summed to a shape (see `CollapseSumToOp`)."""
+    value = as_value(data)
+    target = bind_shape(shape) if isinstance(shape, Value) else shape_expr(shape)
+    return create_one(CollapseSumToOp, [value, target])

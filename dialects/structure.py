@@ -1,16 +1,16 @@
-"""Structure of a Relax program: constants, shapes, tuples, `match_shape`, and dataflow blocks."""
+"""Structure of a Relax program: constants, shapes, integers, tuples, `match_shape`, and dataflow blocks."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from relax_mlir import symbolic
 from relax_mlir.dialects import constants, dtypes
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, implies
-from relax_mlir.dialects.bounds import bounds_around
 from relax_mlir.dialects.location import unnamed, user_location
 from relax_mlir.dialects.number_attributes import dimension, int_attr, integer
+from relax_mlir.dialects.symbols import bounds_around
 from relax_mlir.dialects.traits import (
     EVERY_FORM,
     CopiedIntoFunctions,
@@ -42,10 +42,11 @@ from relax_mlir.dialects.types import (
     shape_text,
     struct_info,
 )
-from relax_mlir.dialects.value import Scalar, Value, create_one, require_insertion_point
+from relax_mlir.dialects.value import Scalar, Value, ValueLike, as_value, create_one, require_insertion_point
 from relax_mlir.error import ArgumentError, DTypeError, ParseError, RelaxError, ShapeError, expect
 from relax_mlir.ir_queries import defining_op
-from relax_mlir.mlir import ext, ir
+from relax_mlir.mlir import arith, ext, ir, tensor
+from relax_mlir.symbolic import Expr
 
 
 class ConstantOp(
@@ -399,3 +400,179 @@ def tuple_get_item(tuple_value: Value, index: int) -> Value:
         index += len(info.fields)
     require_insertion_point("tuple_get_item")
     return create_one(TupleGetItemOp, [tuple_value], {"index": int_attr(index, "tuple_get_item: 'index'")})
+
+
+def tuple_of(name: str, tensors: Value | Sequence[ValueLike], what: str) -> Value:
+    """A sequence of tensors, a tuple value, or one tensor, as a tuple value."""
+    if isinstance(tensors, Value):
+        return tensors if isinstance(tensors.struct_info, Tuple) else make_tuple(tensors)
+    if not isinstance(tensors, list | tuple):
+        raise ArgumentError(f"{name}: '{what}' is {tensors!r:.60}, expected tensors or a tuple of them")
+    return make_tuple(*map(as_value, tensors))
+
+
+def is_convertible(have: StructInfo, want: StructInfo) -> bool:
+    """True if `converted` can convert a value of struct info `have` to `want`.
+
+    It cannot forget a rank or a dtype, nor change a function type: `match_shape` cannot express these.
+    """
+    if have == want:
+        return True
+    if isinstance(have, Tuple) and isinstance(want, Tuple):
+        return len(have.fields) == len(want.fields) and all(map(is_convertible, have.fields, want.fields))
+    if isinstance(have, Shape) and isinstance(want, Shape):
+        return want.values is not None and (have.values is None or len(have.values) == len(want.values))
+    if isinstance(have, Tensor) and isinstance(want, Tensor):
+        has_rank = want.shape is not None and (have.shape is None or len(have.shape) == len(want.shape))
+        return has_rank and want.dtype == have.dtype
+    return False
+
+
+def leaves(value: ir.Value, want: StructInfo) -> list[tuple[ir.Value, StructInfo]]:
+    """The fields of a value as far as types differ, each with the corresponding part of the wanted type.
+
+    Fields are extracted at the insertion point.
+    """
+    have = struct_info(value.type)
+    if have != want and isinstance(have, Tuple) and isinstance(want, Tuple):
+        fields = unpack(value, [item.to_type() for item in have.fields])
+        pairs = zip(fields, want.fields, strict=True)
+        return [leaf for item, info in pairs for leaf in leaves(item, info)]
+    return [(value, want)]
+
+
+def rebuilt(have: StructInfo, want: StructInfo, parts: Iterator[ir.Value]) -> ir.Value:
+    """The inverse of `leaves`: rebuild a value from its converted leaves, in order."""
+    if have != want and isinstance(have, Tuple) and isinstance(want, Tuple):
+        pairs = zip(have.fields, want.fields, strict=True)
+        return pack([rebuilt(item, info, parts) for item, info in pairs], ir.Location.current)
+    return next(parts)
+
+
+def converted(value: ir.Value, want: StructInfo) -> ir.Value:
+    """`value` with the struct info `want`, created at the insertion point and the current location.
+
+    Information in `want` that the type of `value` lacks is checked at run time. The two must be convertible.
+    """
+    have = struct_info(value.type)
+    if have == want:
+        return value
+    if isinstance(have, Tuple) and isinstance(want, Tuple):
+        fields = unpack(value, [item.to_type() for item in have.fields])
+        items = [converted(item, info) for item, info in zip(fields, want.fields, strict=True)]
+        return pack(items, ir.Location.current)
+    dims = want.values if isinstance(want, Shape) else want.shape if isinstance(want, Tensor) else None
+    assert dims is not None, f"{have} is not convertible to {want}"
+    return ir.Operation.create(
+        MatchShapeOp.OPERATION_NAME,
+        results=[want.to_type()],
+        operands=[value],
+        attributes={"pattern": dims_attr(dims), "result_dtype": ir.UnitAttr.get()},
+    ).results[0]
+
+
+ARITHMETIC = {
+    "add": "arith.addi",
+    "subtract": "arith.subi",
+    "multiply": "arith.muli",
+    "floor_divide": "arith.floordivsi",
+}
+"""Builder of a tensor op → the corresponding op on integers."""
+
+COMPARISONS = {
+    "equal": "eq",
+    "not_equal": "ne",
+    "less": "slt",
+    "less_equal": "sle",
+    "greater": "sgt",
+    "greater_equal": "sge",
+}
+"""Builder of a tensor comparison → the predicate on integers."""
+
+Integer = Value | Expr | int
+
+
+def is_integer(item: object) -> bool:
+    """True if `item` is an integer value."""
+    return isinstance(item, Value) and isinstance(item.struct_info, Prim)
+
+
+def as_integer(what: str, item: object) -> Value:
+    """`item`, an integer value, a symbolic expression or an int, as a value; raises `ArgumentError`."""
+    if is_integer(item):
+        assert isinstance(item, Value)
+        return item
+    if isinstance(item, np.integer):
+        item = int(item)
+    if isinstance(item, Expr) or (isinstance(item, int) and not isinstance(item, bool)):
+        return prim_value(item)
+    shown = item.struct_info if isinstance(item, Value) else repr(item)
+    raise ArgumentError(f"{what}: {shown} is no integer, but the other operand is one")
+
+
+def arithmetic(name: str, left: object, right: object) -> Value:
+    """Arithmetic such as ``left + right`` on integers, wrapping around at 64 bits.
+
+    `name` is the name of the tensor op. ``%`` is Python's; a divisor that is not positive is an error at run time.
+
+    Raises:
+        ArgumentError: an operand is not an integer, or integers do not have the op.
+    """
+    require_insertion_point(name)
+    if name == "floor_mod":
+        right = as_integer(name, right)
+        quotient = arithmetic("floor_divide", left, right)
+        return arithmetic("subtract", left, arithmetic("multiply", quotient, right))
+    if name not in ARITHMETIC:
+        cast = ', op.astype(tensor, "float64") one that is divided' if name == "divide" else ""
+        raise ArgumentError(
+            f"{name}: integers take +, -, *, //, % and comparisons; op.prim_to_tensor makes a tensor of one{cast}"
+        )
+    operands = [as_integer(name, left).ssa, as_integer(name, right).ssa]
+    i64 = ir.IntegerType.get_signless(64)
+    op = ir.Operation.create(ARITHMETIC[name], results=[i64], operands=operands, loc=user_location())
+    return Value(op.results[0])
+
+
+def comparison(name: str, left: object, right: object) -> ir.Value:
+    """A comparison such as ``left < right`` on integers, as an ``i1``."""
+    require_insertion_point(name)
+    predicate = getattr(arith.CmpIPredicate, COMPARISONS[name])
+    operands = [as_integer(name, left).ssa, as_integer(name, right).ssa]
+    with user_location():
+        found: ir.Value = arith.cmpi(predicate, *operands)
+    return found
+
+
+def prim_to_tensor(value: Integer) -> Value:
+    """An integer as an int64 tensor of rank 0.
+
+    Raises:
+        ArgumentError: `value` is no integer.
+    """
+    require_insertion_point("prim_to_tensor")
+    return as_tensor(as_integer("prim_to_tensor", value).ssa)
+
+
+def as_elements(item: object, other: object) -> object:
+    """Convert an integer used together with a tensor to a rank-0 tensor of its dtype; other items are unchanged."""
+    if not isinstance(other, Value) or not isinstance(other.struct_info, Tensor):
+        return item
+    if not is_integer(item) and not isinstance(item, Expr):
+        return item
+    from relax_mlir.dialects.unary import astype  # its operators use this module
+
+    number = prim_to_tensor(item)  # type: ignore[arg-type]  # as has been checked
+    dtype = other.struct_info.dtype
+    return number if dtype is None or dtype.name == "int64" else astype(number, dtype.name)
+
+
+def as_tensor(scalar: ir.Value) -> Value:
+    """An ``i1`` or ``i64`` as a rank-0 tensor of dtype bool or int64."""
+    with user_location():
+        return Value(tensor.from_elements(ir.RankedTensorType.get([], scalar.type), [scalar]))
+
+
+def compare(name: str, left: object, right: object) -> Value:
+    """`comparison` as a bool tensor of rank 0."""
+    return as_tensor(comparison(name, left, right))

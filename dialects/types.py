@@ -18,6 +18,7 @@
 
 from __future__ import annotations
 
+from collections import abc
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -26,9 +27,8 @@ from typing import Any
 
 from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
+from relax_mlir.dialects.dialect import AnyType, CallableType, ObjectType, ShapeAttr, ShapeValueType
 from relax_mlir.dialects.dtypes import DType
-from relax_mlir.dialects.ir_types import AnyType, CallableType, ObjectType, ShapeAttr, ShapeValueType
-from relax_mlir.dialects.size_limits import check_bytes, unknown_dims
 from relax_mlir.error import (
     ArgumentError,
     DTypeError,
@@ -40,6 +40,31 @@ from relax_mlir.error import (
 )
 from relax_mlir.mlir import ir
 from relax_mlir.symbolic import Dim
+
+MAX_BYTES = 2**63 - 1
+"""Maximum size of a tensor in bytes: sizes and offsets are 64-bit integers."""
+
+MAX_RANK = 1024
+"""Maximum rank that can be given as a number, without dimensions."""
+
+
+def check_bytes(dims: Iterable[object], itemsize: int, text: abc.Callable[[], str]) -> None:
+    """Raise `ShapeError` if the static dimensions, except those of size 0, exceed `MAX_BYTES`."""
+    size = itemsize
+    for dim in dims:
+        if isinstance(dim, int) and dim > 1:
+            size *= dim
+    if size > MAX_BYTES:
+        raise ShapeError(f"Tensor: shape {text()} has more bytes than 64 bits count, which no memory holds")
+
+
+def unknown_dims(what: str, ndim: int) -> tuple[None, ...]:
+    """`ndim` unknown dimensions; raises `ShapeError` for an invalid rank."""
+    expect(f"{what}: 'ndim'", ndim, int, "a number of dimensions")
+    if not 0 <= ndim <= MAX_RANK:
+        raise ShapeError(f"{what}: ndim is {ndim}, expected 0 to {MAX_RANK}")
+    return (None,) * ndim
+
 
 UNKNOWN = "?"
 """The notation of an unknown dimension in shape attributes and annotations."""

@@ -1,12 +1,14 @@
-"""Elementwise ops of one operand: rounding, signs, powers, logarithms, tests."""
+"""Elementwise ops of one operand: rounding, signs, powers, logarithms, tests, trigonometry (radians), casts."""
 
 from typing import Any
 
+from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
-from relax_mlir.dialects.pattern_kinds import OpPatternKind
+from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.traits import OpPatternKind
 from relax_mlir.dialects.types import Tensor
-from relax_mlir.dialects.value import Value, create_one
-from relax_mlir.mlir import ext
+from relax_mlir.dialects.value import Value, create_one, require_insertion_point
+from relax_mlir.mlir import ext, ir
 
 
 class UnaryOp(RelaxOp):
@@ -297,3 +299,147 @@ def square(x: Value) -> Value:
 def trunc(x: Value) -> Value:
     """Integer part of `x` (see `TruncOp`)."""
     return create_one(TruncOp, [x])
+
+
+class AcosOp(UnaryFloatOp, name="acos", traits=[ext.Pure]):
+    """Inverse cosine: NaN outside -1..1. Example: ``[1.0, 0.0]`` gives ``[0.0, 1.5708]``."""
+
+
+class AcoshOp(UnaryFloatOp, name="acosh", traits=[ext.Pure]):
+    """Inverse hyperbolic cosine: NaN below 1. Example: ``[1.0, 2.0]`` gives ``[0.0, 1.3170]``."""
+
+
+class AsinOp(UnaryFloatOp, name="asin", traits=[ext.Pure]):
+    """Inverse sine: NaN outside -1..1. Example: ``[0.0, 1.0]`` gives ``[0.0, 1.5708]``."""
+
+
+class AsinhOp(UnaryFloatOp, name="asinh", traits=[ext.Pure]):
+    """Inverse hyperbolic sine. Example: ``[0.0, 1.0]`` gives ``[0.0, 0.8814]``."""
+
+
+class AtanOp(UnaryFloatOp, name="atan", traits=[ext.Pure]):
+    """Inverse tangent. Example: ``[1.0, inf]`` gives ``[0.7854, 1.5708]``."""
+
+
+class AtanhOp(UnaryFloatOp, name="atanh", traits=[ext.Pure]):
+    """Inverse hyperbolic tangent: NaN outside -1..1. Example: ``[0.0, 1.0]`` gives ``[0.0, inf]``."""
+
+
+class CosOp(UnaryFloatOp, name="cos", traits=[ext.Pure]):
+    """Cosine: NaN for infinities. Example: ``[0.0, 3.1416]`` gives ``[1.0, -1.0]``."""
+
+
+class CoshOp(UnaryFloatOp, name="cosh", traits=[ext.Pure]):
+    """Hyperbolic cosine. Example: ``[0.0, 1.0]`` gives ``[1.0, 1.5431]``."""
+
+
+class SinOp(UnaryFloatOp, name="sin", traits=[ext.Pure]):
+    """Sine: NaN for infinities. Example: ``[0.0, 1.5708]`` gives ``[0.0, 1.0]``."""
+
+
+class SinhOp(UnaryFloatOp, name="sinh", traits=[ext.Pure]):
+    """Hyperbolic sine. Example: ``[0.0, 1.0]`` gives ``[0.0, 1.1752]``."""
+
+
+class TanOp(UnaryFloatOp, name="tan", traits=[ext.Pure]):
+    """Tangent: NaN for infinities. Example: ``[0.0, 0.7854]`` gives ``[0.0, 1.0]``."""
+
+
+class TanhOp(UnaryFloatOp, name="tanh", traits=[ext.Pure]):
+    """Hyperbolic tangent. Example: ``[0.0, inf]`` gives ``[0.0, 1.0]``."""
+
+
+def acos(x: Value) -> Value:
+    """Inverse cosine of `x` (see `AcosOp`)."""
+    return create_one(AcosOp, [x])
+
+
+def acosh(x: Value) -> Value:
+    """Inverse hyperbolic cosine of `x` (see `AcoshOp`)."""
+    return create_one(AcoshOp, [x])
+
+
+def asin(x: Value) -> Value:
+    """Inverse sine of `x` (see `AsinOp`)."""
+    return create_one(AsinOp, [x])
+
+
+def asinh(x: Value) -> Value:
+    """Inverse hyperbolic sine of `x` (see `AsinhOp`)."""
+    return create_one(AsinhOp, [x])
+
+
+def atan(x: Value) -> Value:
+    """Inverse tangent of `x` (see `AtanOp`)."""
+    return create_one(AtanOp, [x])
+
+
+def atanh(x: Value) -> Value:
+    """Inverse hyperbolic tangent of `x` (see `AtanhOp`)."""
+    return create_one(AtanhOp, [x])
+
+
+def cos(x: Value) -> Value:
+    """Cosine of `x` (see `CosOp`)."""
+    return create_one(CosOp, [x])
+
+
+def cosh(x: Value) -> Value:
+    """Hyperbolic cosine of `x` (see `CoshOp`)."""
+    return create_one(CoshOp, [x])
+
+
+def sin(x: Value) -> Value:
+    """Sine of `x` (see `SinOp`)."""
+    return create_one(SinOp, [x])
+
+
+def sinh(x: Value) -> Value:
+    """Hyperbolic sine of `x` (see `SinhOp`)."""
+    return create_one(SinhOp, [x])
+
+
+def tan(x: Value) -> Value:
+    """Tangent of `x` (see `TanOp`)."""
+    return create_one(TanOp, [x])
+
+
+def tanh(x: Value) -> Value:
+    """Hyperbolic tangent of `x` (see `TanhOp`)."""
+    return create_one(TanhOp, [x])
+
+
+class AstypeOp(RelaxOp, name="astype", traits=[ext.Pure]):
+    """Conversion of each element to `dtype`.
+
+    Floats to integers: the integer part; values out of range saturate, and NaN gives 0. Integers to narrower ones: the
+    low bits. To bool: true for nonzero elements. Between floats: the nearest value.
+
+    Example: ``[1.9, -1.9, 300.0]`` to int8 gives ``[1, -1, 127]``.
+    """
+
+    op_pattern = OpPatternKind.ELEMWISE
+
+    x: ext.Operand[Any]
+    dtype: ir.TypeAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        return args.tensor(0).with_dtype(dtype_of(args, "dtype"))
+
+
+def dtype_of(args: OpArgs, name: str) -> DType:
+    """The dtype in attribute `name`, an element type; raises `DTypeError` for a type that Relax does not have."""
+    return dtypes.from_element_type(ir.TypeAttr(args.attrs[name]).value)
+
+
+def dtype_attr(dtype: str | DType) -> ir.TypeAttr:
+    """`dtype` as an attribute; needs a current context."""
+    return ir.TypeAttr.get(dtypes.dtype(dtype).element_type())
+
+
+def astype(x: Value, dtype: str | DType) -> Value:
+    """`x` converted to `dtype` (see `AstypeOp`)."""
+    require_insertion_point("astype")
+    return create_one(AstypeOp, [x], {"dtype": dtype_attr(dtype)})

@@ -1,21 +1,24 @@
-"""`Value`, a typed handle of an SSA value with Python operators; `create`, which builds every Relax op."""
+"""`Value`, a typed handle of an SSA value with Python operators; `create`, which builds every Relax op.
+
+`Value.checked_type` is a type of the original Relax design: rank and dtype of a value, without its shape.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NoReturn
 
 import numpy as np
-from relax_mlir.dialects import frames
+from relax_mlir.dialects import construction, types
 from relax_mlir.dialects.base import OpArgs, RelaxOp, as_sequence
-from relax_mlir.dialects.checked_types import CheckedType, checked_type
+from relax_mlir.dialects.constants import from_torch, is_torch
 from relax_mlir.dialects.dtypes import require_held
 from relax_mlir.dialects.location import user_location
-from relax_mlir.dialects.python_protocols import OTHER_NAMES, Dims, PythonProtocols
-from relax_mlir.dialects.torch_tensors import from_torch, is_torch
 from relax_mlir.dialects.types import DimLike, Prim, Shape, StructInfo, Tensor, Tuple, struct_info
 from relax_mlir.error import (
     ArgumentError,
+    BoundsError,
     DTypeError,
     ShapeError,
     UnknownAttributeError,
@@ -24,6 +27,176 @@ from relax_mlir.error import (
 )
 from relax_mlir.mlir import ir
 from relax_mlir.symbolic import Expr
+
+OTHER_NAMES = {
+    "T": "op.permute_dims(x)",
+    "mT": "op.permute_dims(x, axes)",
+    "transpose": "op.permute_dims(x, axes)",
+    "view": "op.reshape(x, shape)",
+    "to": "op.astype(x, dtype)",
+    "float": 'op.astype(x, "float32")',
+    "int": 'op.astype(x, "int32")',
+    **dict.fromkeys(
+        ("item", "numpy", "tolist"), "return the value from the function: it has no elements before"
+    ),
+}
+"""Attributes of NumPy and PyTorch tensors, each with the alternative to write."""
+
+
+class PythonProtocols:
+    """A base of `Value`: conversions to Python and NumPy objects, which raise errors."""
+
+    def __bool__(self) -> bool:
+        raise ArgumentError(
+            "the truth of a Relax value is known at run time only; use op.if_then_else, and op.logical_and, "
+            "op.logical_or and op.logical_not of conditions"
+        )
+
+    def __float__(self) -> float:
+        self._is_no_number("op.astype(x, dtype) converts it")
+
+    __int__ = __complex__ = __float__
+
+    def __index__(self) -> int:
+        self._is_no_number("op.for_loop counts to it, op.take takes the elements that it says")
+
+    def __round__(self, digits: int | None = None) -> Any:  # noqa: ANN401 - a value
+        if digits is None:
+            return self._op("round")
+        self._is_no_number(
+            f"op.round rounds to integers, so write op.round(x * c) / c with c = 10.0**{digits}"
+        )
+
+    def __trunc__(self) -> Any:  # noqa: ANN401 - a value
+        return self._op("trunc")
+
+    def __floor__(self) -> Any:  # noqa: ANN401 - a value
+        return self._op("floor")
+
+    def __ceil__(self) -> Any:  # noqa: ANN401 - a value
+        return self._op("ceil")
+
+    def __contains__(self, item: object) -> bool:
+        raise ArgumentError(
+            f"what {self!r} contains is known at run time only: op.max(op.equal(x, item)) is a condition"
+        )
+
+    def __format__(self, specification: str) -> str:
+        if specification:
+            self._is_no_number(f"op.print shows it when the program runs; {specification!r} formats numbers")
+        return str(self)
+
+    def __setitem__(self, index: object, value: object) -> None:
+        raise ArgumentError("values do not change; op.where and op.concat make new ones")
+
+    def __delitem__(self, index: object) -> None:
+        raise ArgumentError("values do not change; op.strided_slice and op.concat make new ones")
+
+    def __array__(self, *arguments: object, **named: object) -> np.ndarray[Any, Any]:
+        raise ArgumentError(
+            f"{self!r} has no elements before it is run: use the functions of op, not NumPy's"
+        )
+
+    def __dlpack__(self, *arguments: object, **named: object) -> object:
+        raise ArgumentError(f"{self!r} has no elements before it is run: return it from the function")
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        raise ArgumentError(f"{self!r} is on no device before it is run: return it from the function")
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise ArgumentError(
+            f"{self!r} belongs to the function that is built: it cannot be copied or pickled; IRModule.save "
+            "writes modules"
+        )
+
+    def _op(self, name: str) -> Any:  # noqa: ANN401 - a value
+        from relax_mlir import op  # the ops use values
+
+        return getattr(op, name)(self)
+
+    def _is_no_number(self, advice: str) -> NoReturn:
+        raise ArgumentError(f"{self!r} is known at run time only: it is no Python number; {advice}")
+
+
+class Dims(tuple[Any, ...]):
+    """The dimensions of a value, as in its `shape`: a tuple with a descriptive error for a wrong index."""
+
+    __slots__ = ()
+
+    def __getitem__(self, index: Any) -> Any:  # noqa: ANN401 - an int or a slice
+        try:
+            return super().__getitem__(index)
+        except IndexError:
+            raise BoundsError(f"no dimension {index}: the rank is {len(self)}") from None
+        except TypeError:
+            raise ArgumentError(f"a dimension has a number, not {index!r}") from None
+
+
+class CheckedType:
+    """The type of a value without its shape. Immutable, with structural ``==`` and ``hash``."""
+
+
+@dataclass(frozen=True)
+class DynTensorType(CheckedType):
+    """A tensor; `ndim` is -1 if the rank is unknown, `dtype` None if the dtype is."""
+
+    ndim: int = -1
+    dtype: str | None = "float32"
+
+
+@dataclass(frozen=True)
+class ShapeType(CheckedType):
+    """A shape value; `ndim` is -1 if its rank is unknown."""
+
+    ndim: int = -1
+
+
+@dataclass(frozen=True)
+class PrimType(CheckedType):
+    """A symbolic integer."""
+
+    dtype: str = "int64"
+
+
+@dataclass(frozen=True)
+class TupleType(CheckedType):
+    """A tuple."""
+
+    fields: tuple[CheckedType, ...] = ()
+
+
+@dataclass(frozen=True)
+class FuncType(CheckedType):
+    """A function as a value; both fields are None if they are unknown."""
+
+    arg_types: tuple[CheckedType, ...] | None = None
+    ret_type: CheckedType | None = None
+
+
+@dataclass(frozen=True)
+class ObjectType(CheckedType):
+    """An opaque object."""
+
+
+def checked_type(info: StructInfo) -> CheckedType:
+    """The type of a value with the struct info `info`."""
+    if isinstance(info, types.Tensor):
+        dtype = None if info.dtype is None else info.dtype.name
+        return DynTensorType(-1 if info.ndim is None else info.ndim, dtype)
+    if isinstance(info, types.Shape):
+        return ShapeType(-1 if info.ndim is None else info.ndim)
+    if isinstance(info, types.Prim):
+        return PrimType(info.dtype)
+    if isinstance(info, types.Tuple):
+        return TupleType(tuple(map(checked_type, info.fields)))
+    if isinstance(info, types.Callable):
+        if info.params is None or info.result is None:
+            return FuncType()
+        return FuncType(tuple(map(checked_type, info.params)), checked_type(info.result))
+    if isinstance(info, types.Object):
+        return ObjectType()
+    raise ArgumentError(f"{info} has no type")
+
 
 Scalar = bool | int | float
 
@@ -45,14 +218,14 @@ class Value(PythonProtocols):
 
     def __init__(self, ssa: ir.Value) -> None:
         self._ssa: ir.Value | None = ssa
-        self._frame: frames.Guard | None = frames.current()
+        self._frame: construction.Guard | None = construction.current()
         # Read immediately while a function is being built: a pass may erase the op before the value is printed.
         self._info: StructInfo | None = None if self._frame is None else struct_info(ssa.type)
 
     def bind(self, ssa: ir.Value) -> None:
         """Bind the value to `ssa`."""
         self._ssa = ssa
-        self._frame = frames.current()
+        self._frame = construction.current()
 
     @property
     def ssa(self) -> ir.Value:
@@ -351,14 +524,14 @@ def _are_compared(value: Value, other: object) -> bool:
 def _binary(name: str, left: Any, right: Any) -> Value:  # noqa: ANN401 - values, numbers, expressions
     """Apply a binary operator to tensors or integers."""
     _require_function(name, left, right)
-    from relax_mlir.dialects import integers  # it uses values
+    from relax_mlir.dialects import structure  # it uses values
 
-    left, right = integers.as_elements(left, right), integers.as_elements(right, left)
-    if not integers.is_integer(left) and not integers.is_integer(right):
+    left, right = structure.as_elements(left, right), structure.as_elements(right, left)
+    if not structure.is_integer(left) and not structure.is_integer(right):
         return _builder(name)(left, right)
-    if name in integers.COMPARISONS:
-        return integers.compare(name, left, right)
-    return integers.arithmetic(name, left, right)
+    if name in structure.COMPARISONS:
+        return structure.compare(name, left, right)
+    return structure.arithmetic(name, left, right)
 
 
 def _require_function(name: str, *operands: object) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from relax_mlir import symbolic
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, normalize_axes
 from relax_mlir.dialects.number_attributes import ints_attr, maybe_ints_attr
-from relax_mlir.dialects.shape_functions import bind_shape
+from relax_mlir.dialects.shapes import bind_shape
 from relax_mlir.dialects.structure import shape_expr
 from relax_mlir.dialects.traits import IsTransparent, IsView, KeptAtR1, KeptInExplicitMemory
 from relax_mlir.dialects.types import DimLike, Tensor, as_dim, dim_text, shape_text

@@ -9,7 +9,7 @@ from typing import ClassVar
 from relax_mlir.analysis.type_inference import infer_call
 from relax_mlir.diagnostics import where
 from relax_mlir.dialects.attributes import SYMBOL_BOUNDS
-from relax_mlir.dialects.bounds import bounds_attr, read_bounds
+from relax_mlir.dialects.symbols import bounds_attr, read_bounds
 from relax_mlir.dialects.types import Tuple, struct_info
 from relax_mlir.error import ArgumentError, ParseError, RelaxError, ShapeError, UnknownNameError
 from relax_mlir.mlir import func, ir

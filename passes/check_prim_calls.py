@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from relax_mlir.analysis.invariants import PrimCall, Unproved
 from relax_mlir.diagnostics import where
-from relax_mlir.dialects.inplace import inplace_indices
+from relax_mlir.dialects.calls import inplace_indices
 from relax_mlir.dialects.structure import TUPLE, match_shape, pack
 from relax_mlir.dialects.types import Tensor, struct_info
 from relax_mlir.dialects.value import Value

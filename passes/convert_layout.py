@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.dialects.base import RelaxOp, op_class, op_classes
-from relax_mlir.dialects.convolution import ConvolutionOp
-from relax_mlir.dialects.dim_orders import Order, Reordered, composed, inverse, is_identity
+from relax_mlir.dialects.convolution import ConvolutionOp, TransposedConvolutionOp
 from relax_mlir.dialects.manipulate import permutation, permute_dims
-from relax_mlir.dialects.rearranged import rearranged
+from relax_mlir.dialects.recurrent import rearranged
 from relax_mlir.dialects.structure import TUPLE, ConstantOp, make_tuple
-from relax_mlir.dialects.transposed_convolution import TransposedConvolutionOp
+from relax_mlir.dialects.traits import Order, Reordered, composed, inverse, is_identity
 from relax_mlir.dialects.types import Tensor, Tuple
 from relax_mlir.dialects.value import Value, create_one
 from relax_mlir.dialects.views import reshape

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.analysis.call_graph import impure_functions
-from relax_mlir.dialects.bounds import read_bounds
 from relax_mlir.dialects.structure import TUPLE, TupleGetItemOp, is_pure, pack
+from relax_mlir.dialects.symbols import read_bounds
 from relax_mlir.dialects.traits import EndsBlock, has_trait
 from relax_mlir.error import ArgumentError
 from relax_mlir.ir_queries import callee_of, defining_op, entry_block, is_used

@@ -11,8 +11,8 @@ from relax_mlir.analysis.call_graph import acts, call_graph, components, impure_
 from relax_mlir.analysis.type_inference import call_mapping
 from relax_mlir.analysis.variables import binding_order
 from relax_mlir.dialects.attributes import FORCE_PURE
-from relax_mlir.dialects.bounds import read_bounds
-from relax_mlir.dialects.conversion import converted, is_convertible, leaves, rebuilt
+from relax_mlir.dialects.structure import converted, is_convertible, leaves, rebuilt
+from relax_mlir.dialects.symbols import read_bounds
 from relax_mlir.dialects.traits import IsConditional, IsLoop, has_trait
 from relax_mlir.dialects.types import StructInfo, Tuple, struct_info, substitute
 from relax_mlir.ir_queries import callee_of, entry_block, fresh_name, ops_of

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from relax_mlir.analysis.type_inference import deduce_types
-from relax_mlir.dialects.bounds import read_bounds
+from relax_mlir.dialects.symbols import read_bounds
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.explicit_effects import make_all_effects_explicit

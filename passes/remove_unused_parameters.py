@@ -8,7 +8,7 @@ from typing import ClassVar
 from relax_mlir.analysis.type_inference import call_mapping, needs_checks
 from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.dialects.structure import ShapeExprOp
-from relax_mlir.dialects.type_queries import parameter_symbols
+from relax_mlir.dialects.symbols import parameter_symbols
 from relax_mlir.dialects.types import Shape, StructInfo, Tuple, dims_attr, struct_info
 from relax_mlir.ir_queries import entry_block, fresh_name, is_used
 from relax_mlir.mlir import func, ir

@@ -10,7 +10,7 @@ from typing import ClassVar, TypeAlias
 
 from relax_mlir.diagnostics import where
 from relax_mlir.dialects.attributes import CHECK, EXPOSED_SUFFIX, INDICES_PROVED, PRIM_FUNC, UNCHECKED
-from relax_mlir.dialects.prim_params import prim_params
+from relax_mlir.dialects.prim_funcs import prim_params
 from relax_mlir.error import ArgumentError
 from relax_mlir.ir_queries import defining_op, entry_block, ops_of
 from relax_mlir.lowering.analysis.index_ranges import Ranges, Slices, is_small

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from relax_mlir.dialects.attributes import PRIM_FUNC
-from relax_mlir.dialects.prim_params import prim_params
+from relax_mlir.dialects.prim_funcs import prim_params
 from relax_mlir.fork_safety import cached_property
 from relax_mlir.ir_queries import ancestors, callee_of, defining_op, function_of, ops_of
 from relax_mlir.lowering.analysis.index_ranges import Ranges, least_of, quotient_of, remainder_of, size_of

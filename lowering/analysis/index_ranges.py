@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.attributes import LOOP_KIND
-from relax_mlir.dialects.prim_params import PrimParam, prim_params
+from relax_mlir.dialects.prim_funcs import PrimParam, prim_params
 from relax_mlir.error import RelaxError
 from relax_mlir.fork_safety import cached_property
 from relax_mlir.ir_queries import ancestors, defining_op, entry_block

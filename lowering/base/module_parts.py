@@ -19,7 +19,7 @@ from relax_mlir.dialects.attributes import (
     STRAIGHT_LOOPS,
     SUPPORT,
 )
-from relax_mlir.dialects.kernel_specs import kernel_spec
+from relax_mlir.dialects.prim_funcs import kernel_spec
 from relax_mlir.error import CompileError
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.mlir import func, ir, llvm, memref

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import EXPOSES, PRIM_FUNC, SIGNATURE
-from relax_mlir.dialects.prim_entries import exposed_prims
+from relax_mlir.dialects.prim_funcs import exposed_prims
 from relax_mlir.dialects.traits import IsLoop, has_trait
 from relax_mlir.error import UnsupportedError, VerifyError
 from relax_mlir.ir_module import functions_of

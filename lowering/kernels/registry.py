@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from relax_mlir.dialects.kernel_specs import KERNEL_SPECS
+from relax_mlir.dialects.prim_funcs import KERNEL_SPECS
 from relax_mlir.error import UnknownNameError
 from relax_mlir.lowering.kernels.core.emit import Block, Value
 from relax_mlir.lowering.kernels.rows.rows import NO_ROW_FUSION, RowFusion

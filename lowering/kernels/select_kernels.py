@@ -1,6 +1,6 @@
 """Pass `select-kernels`: replace the bodies of prim funcs that name a kernel by generated kernels.
 
-`relax_mlir.dialects.kernel_specs` lists the kernels, `registry` their generators.
+`relax_mlir.dialects.prim_funcs` lists the kernels, `registry` their generators.
 """
 
 from __future__ import annotations

@@ -23,9 +23,18 @@ from relax_mlir.dialects.attributes import (
     UNCHECKED,
 )
 from relax_mlir.dialects.dtypes import DType
-from relax_mlir.dialects.kernel_seals import OP_CLAIMS, claims, is_sealed, remove_claims, seal
-from relax_mlir.dialects.prim_entries import against_entry, entry_of, prim_callees
-from relax_mlir.dialects.prim_params import PrimParam, prim_params
+from relax_mlir.dialects.prim_funcs import (
+    OP_CLAIMS,
+    PrimParam,
+    against_entry,
+    claims,
+    entry_of,
+    is_sealed,
+    prim_callees,
+    prim_params,
+    remove_claims,
+    seal,
+)
 from relax_mlir.error import Diagnostic, VerifyError
 from relax_mlir.ir_module import functions_of
 from relax_mlir.ir_queries import callee_of, defining_op, entry_block, ops_of

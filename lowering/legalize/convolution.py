@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from relax_mlir import symbolic
-from relax_mlir.dialects.convolution import Convolution
+from relax_mlir.dialects.convolution import Convolution, TransposedConvolution
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.pooling import has_windows
-from relax_mlir.dialects.transposed_convolution import TransposedConvolution
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel
 from relax_mlir.lowering.kernels.windows.channel_windows import computes

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.base import normalize_axis
+from relax_mlir.dialects.binary import clip_bound
 from relax_mlir.dialects.dtypes import DType
-from relax_mlir.dialects.select import clip_bound
 from relax_mlir.lowering.legalize.prim_bodies import dtype_of, elementwise_prim, register, reshaped
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, legalization
 from relax_mlir.mlir import arith, math

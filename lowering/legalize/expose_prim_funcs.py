@@ -9,9 +9,9 @@ from relax_mlir import symbolic
 from relax_mlir.builder import BlockBuilder
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import EXPOSED_SUFFIX, EXPOSES, PRIM_ATTRS, PRIM_FUNC
-from relax_mlir.dialects.prim_params import PrimParam, prim_params
+from relax_mlir.dialects.prim_funcs import PrimParam, prim_params
 from relax_mlir.dialects.structure import TUPLE
-from relax_mlir.dialects.type_queries import all_dims, parameter_symbols
+from relax_mlir.dialects.symbols import all_dims, parameter_symbols
 from relax_mlir.dialects.types import Prim, StructInfo, Tensor
 from relax_mlir.dialects.value import Var
 from relax_mlir.error import UnsupportedError, VerifyError

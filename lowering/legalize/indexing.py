@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.base import normalize_axis
-from relax_mlir.dialects.fresh_symbols import fresh_symbols
-from relax_mlir.dialects.shape_values import tensor_to_shape
-from relax_mlir.dialects.slice_updates import replaced_slice
+from relax_mlir.dialects.indexing import replaced_slice
+from relax_mlir.dialects.shapes import tensor_to_shape
 from relax_mlir.dialects.structure import match_shape
+from relax_mlir.dialects.symbols import fresh_symbols
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value
 from relax_mlir.lowering.legalize.prim_bodies import Index, Window, is_empty, sizes_of

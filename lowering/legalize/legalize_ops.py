@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from relax_mlir.diagnostics import where
 from relax_mlir.dialects.base import RelaxOp, op_class
-from relax_mlir.dialects.bounds import bounds_around
 from relax_mlir.dialects.location import name_value, unnamed
 from relax_mlir.dialects.structure import pack
+from relax_mlir.dialects.symbols import bounds_around
 from relax_mlir.dialects.traits import KeptAtR1, OnFunctionValues, OnMemory, ops_with
 from relax_mlir.error import UnsupportedError
 from relax_mlir.ir_queries import ops_of

@@ -11,9 +11,14 @@ from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.attributes import Pattern
 from relax_mlir.dialects.base import normalize_axis
 from relax_mlir.dialects.dtypes import DType
-from relax_mlir.dialects.manipulate import permutation, split_slices, strided_slices, take_axis
-from relax_mlir.dialects.slicing import Slice
-from relax_mlir.dialects.stacking import grid_order
+from relax_mlir.dialects.manipulate import (
+    Slice,
+    grid_order,
+    permutation,
+    split_slices,
+    strided_slices,
+    take_axis,
+)
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value
 from relax_mlir.dialects.views import expand_dims, flatten, reshape

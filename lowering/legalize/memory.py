@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.dtypes import DType
-from relax_mlir.dialects.memory_view import view_bytes, view_offset
+from relax_mlir.dialects.memory import view_bytes, view_offset
 from relax_mlir.lowering.legalize.prim_bodies import Index, is_empty
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
 from relax_mlir.mlir import arith, cf, ir, linalg, tensor

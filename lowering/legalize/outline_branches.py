@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from relax_mlir.dialects.attributes import BY_SIZE, PRIM_FUNC
 from relax_mlir.dialects.calls import destinations
-from relax_mlir.dialects.prim_entries import SUFFIX, make_entry, on_memory
+from relax_mlir.dialects.prim_funcs import SUFFIX, make_entry, on_memory
 from relax_mlir.dialects.structure import TUPLE
 from relax_mlir.dialects.types import Tensor, dims_from_attr, struct_info
 from relax_mlir.ir_module import functions_of

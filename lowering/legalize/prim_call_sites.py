@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from relax_mlir import symbolic
 from relax_mlir.analysis.invariants import flat_infos
 from relax_mlir.diagnostics import location_text
-from relax_mlir.dialects.inplace import FRESH, inplace_indices, passed_results
-from relax_mlir.dialects.prim_entries import entry_of, prim_callees
-from relax_mlir.dialects.prim_params import PrimParam, prim_params
+from relax_mlir.dialects.calls import FRESH, inplace_indices, passed_results
+from relax_mlir.dialects.prim_funcs import PrimParam, entry_of, prim_callees, prim_params
 from relax_mlir.dialects.types import StructInfo, Tensor, struct_info
 from relax_mlir.error import Diagnostic
 from relax_mlir.ir_queries import callee_of, defining_op, ops_of

@@ -9,9 +9,8 @@ from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.attributes import ARG_REDUCE
 from relax_mlir.dialects.base import normalize_axis
-from relax_mlir.dialects.collapse import summed_axes
 from relax_mlir.dialects.dtypes import DType
-from relax_mlir.dialects.reduce import reduced_axes
+from relax_mlir.dialects.reduce import reduced_axes, summed_axes
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value
 from relax_mlir.dialects.views import reshape

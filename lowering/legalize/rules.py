@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 from relax_mlir.dialects.attributes import KERNEL, KERNEL_ATTRS, PATTERN, PRIM_FUNC, Pattern
 from relax_mlir.dialects.base import OpArgs
-from relax_mlir.dialects.inplace import inplace_call
-from relax_mlir.dialects.kernel_seals import seal
+from relax_mlir.dialects.calls import inplace_call
+from relax_mlir.dialects.prim_funcs import seal
 from relax_mlir.dialects.structure import pack, unpack
 from relax_mlir.dialects.types import Tensor, Tuple, dims_attr, struct_info
 from relax_mlir.dialects.value import Value

@@ -10,8 +10,8 @@ from relax_mlir import symbolic, te
 from relax_mlir.builder import BlockBuilder
 from relax_mlir.diagnostics import where
 from relax_mlir.dialects.attributes import BY_SIZE, KERNEL, KERNEL_ATTRS, PRIM_FUNC
-from relax_mlir.dialects.kernel_seals import seal
 from relax_mlir.dialects.location import replacing
+from relax_mlir.dialects.prim_funcs import seal
 from relax_mlir.dialects.structure import prim_value
 from relax_mlir.dialects.types import StructInfo, Tensor, Tuple, shape_text
 from relax_mlir.dialects.value import Value

@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from relax_mlir.dialects.attributes import KERNEL, KERNEL_INPUTS, PRIM_FUNC
-from relax_mlir.dialects.kernel_specs import InPlace as KernelInPlace
-from relax_mlir.dialects.kernel_specs import kernel_spec
+from relax_mlir.dialects.prim_funcs import InPlace as KernelInPlace
+from relax_mlir.dialects.prim_funcs import kernel_spec
 from relax_mlir.dialects.traits import IsView, has_trait
 from relax_mlir.ir_queries import callee_of, ops_of
 from relax_mlir.lowering.analysis.buffers import (

@@ -10,8 +10,7 @@ from relax_mlir.analysis.type_inference import needs_checks
 from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.diagnostics import where
 from relax_mlir.dialects.attributes import DESTINATIONS, DONATED, PRIM_FUNC
-from relax_mlir.dialects.calls import destinations
-from relax_mlir.dialects.inplace import FRESH, inplace_indices
+from relax_mlir.dialects.calls import FRESH, destinations, inplace_indices
 from relax_mlir.dialects.structure import TUPLE
 from relax_mlir.dialects.traits import TakesOwnership, has_trait
 from relax_mlir.dialects.types import (

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from relax_mlir import symbolic
 from relax_mlir.diagnostics import where
-from relax_mlir.dialects.loops import counts_upwards, lower_bound, surely_ends
+from relax_mlir.dialects.control import counts_upwards, lower_bound, surely_ends
 from relax_mlir.dialects.structure import INTEGER_OPS
 from relax_mlir.dialects.types import Prim, Shape, StructInfo, Tensor, Tuple, dims_from_attr, struct_info
 from relax_mlir.error import UnsupportedError

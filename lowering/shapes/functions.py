@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from relax_mlir import symbolic
 from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.dialects.attributes import DONATED, EXPOSES, LATENCY_CRITICAL, SIGNATURE
+from relax_mlir.dialects.symbols import parameter_symbols
 from relax_mlir.dialects.traits import IsView, has_trait
-from relax_mlir.dialects.type_queries import parameter_symbols
 from relax_mlir.dialects.types import Object, Prim, Shape, StructInfo, Tensor, Tuple, struct_info
 from relax_mlir.error import UnsupportedError, VerifyError
 from relax_mlir.ir_queries import callee_of, defining_op, ops_of

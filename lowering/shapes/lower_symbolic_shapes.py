@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 from relax_mlir.dialects.attributes import PATTERN, PRIM_FUNC, SIGNATURE
-from relax_mlir.dialects.bounds import read_bounds
 from relax_mlir.dialects.location import name_of, renamed
-from relax_mlir.dialects.prim_entries import entry_of
+from relax_mlir.dialects.prim_funcs import entry_of
+from relax_mlir.dialects.symbols import read_bounds
 from relax_mlir.dialects.traits import IsInstant, has_trait
 from relax_mlir.dialects.types import StructInfo, Tensor, Tuple, struct_info
 from relax_mlir.ir_queries import callee_of

@@ -1,4 +1,4 @@
-"""Pass ``lambda-lift``: lift nested functions to private functions of the module."""
+"""Pass ``lambda-lift``: lift nested functions to private functions of the module, and wrap packed functions."""
 
 from __future__ import annotations
 
@@ -6,21 +6,85 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from relax_mlir.analysis.well_formed import defining_symbols, parameter_names
+from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import FUNCTION_ATTRS, PARAM_NAME
-from relax_mlir.dialects.closures import LambdaOp, MakeClosureOp
-from relax_mlir.dialects.loops import symbols_in_scope
+from relax_mlir.dialects.base import dim_attributes
+from relax_mlir.dialects.calls import call_packed, call_pure_packed
+from relax_mlir.dialects.closures import ExternFuncOp, LambdaOp, MakeClosureOp
+from relax_mlir.dialects.control import symbols_in_scope
+from relax_mlir.dialects.location import located_at
 from relax_mlir.dialects.structure import ShapeExprOp, pack
-from relax_mlir.dialects.symbolic_attributes import dim_attributes
+from relax_mlir.dialects.symbols import all_dims, parameter_symbols
 from relax_mlir.dialects.traits import CopiedIntoFunctions, ops_with
-from relax_mlir.dialects.type_queries import all_dims, parameter_symbols
-from relax_mlir.dialects.types import Shape, StructInfo, as_dim, dims_attr, dims_from_attr, struct_info
-from relax_mlir.error import RelaxError
-from relax_mlir.ir_queries import defining_op, entry_block, fresh_name, ops_of, symbol_names
+from relax_mlir.dialects.types import (
+    Callable,
+    Shape,
+    StructInfo,
+    as_dim,
+    dims_attr,
+    dims_from_attr,
+    struct_info,
+)
+from relax_mlir.dialects.value import Value
+from relax_mlir.error import RelaxError, UnsupportedError
+from relax_mlir.ir_queries import defining_op, entry_block, fresh_name, is_used, ops_of, symbol_names
 from relax_mlir.mlir import func, ir
-from relax_mlir.passes.closures.extern_functions import lift_extern_functions
 from relax_mlir.passes.explicit_effects import make_effects_explicit
 from relax_mlir.symbolic import definitions, symbols
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
+
+
+def lift_extern_functions(module: ir.Module, outer: func.FuncOp) -> None:
+    """Replace the `relax.extern_func` ops in `outer` by closures of private wrappers; unused ops are removed.
+
+    Raises:
+        UnsupportedError: the signature of such a function is unknown.
+    """
+    made: dict[tuple[str, str], str] = {}
+    for op in list(ops_of(outer.operation, ExternFuncOp.OPERATION_NAME)):
+        if not is_used(op.results[0]):
+            op.erase()
+            continue
+        symbol = ir.StringAttr(op.attributes["func"]).value
+        key = symbol, str(op.results[0].type)
+        if key not in made:
+            made[key] = _wrapper(module, op, symbol)
+        with op.location, ir.InsertionPoint(op):
+            closure = ir.Operation.create(
+                MakeClosureOp.OPERATION_NAME,
+                results=[op.results[0].type],
+                operands=[pack([], op.location)],
+                attributes={"callee": ir.FlatSymbolRefAttr.get(made[key])},
+            )
+        op.results[0].replace_all_uses_with(closure.results[0])
+        op.erase()
+
+
+def _wrapper(module: ir.Module, op: ir.Operation, symbol: str) -> str:
+    """Create a private function that calls the packed function; returns its name."""
+    info = struct_info(op.results[0].type)
+    assert isinstance(info, Callable)
+    if info.params is None or info.result is None:
+        raise UnsupportedError(
+            f"extern_func at {location_text(op.location)}: what '{symbol}' takes and gives is not known, so that "
+            f'it cannot be passed on as a value; write R.ExternFunc("{symbol}", R.Callable((…,), …)), or call it'
+        )
+    name = fresh_name("".join(c if c.isalnum() else "_" for c in symbol), symbol_names(module.body))
+    types = [param.to_type() for param in info.params]
+    with op.location, ir.InsertionPoint(module.body):
+        wrapper = func.FuncOp(name, ir.FunctionType.get(types, [info.result.to_type()]), visibility="private")
+    wrapper.attributes["arg_attrs"] = ir.ArrayAttr.get(
+        [ir.DictAttr.get({PARAM_NAME: ir.StringAttr.get(f"arg{number}")}) for number in range(len(types))]
+    )
+    block = wrapper.add_entry_block()
+    builder = call_pure_packed if info.pure else call_packed
+    with ir.InsertionPoint(block), op.location, located_at("", 0, 0):
+        result = builder(symbol, *map(Value, block.arguments), out=info.result)
+        assert result is not None, "it has a result"
+        result.ssa.owner.operation.location = op.location
+        func.ReturnOp([result.ssa])
+    return name
+
 
 COPIED = ops_with(CopiedIntoFunctions)
 

@@ -14,7 +14,7 @@ from relax_mlir.dialects.types import Callable, Object, StructInfo, Tuple, struc
 from relax_mlir.dialects.value import Value
 from relax_mlir.ir_queries import entry_block, ops_of
 from relax_mlir.mlir import func, ir
-from relax_mlir.passes.closures.sources import has_callables
+from relax_mlir.passes.closures.specialize_closures import has_callables
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
 
 INVOKE = "vm.builtin.invoke_closure"

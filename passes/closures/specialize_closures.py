@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from relax_mlir import symbolic
 from relax_mlir.analysis.type_inference import infer_call
+from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.diagnostics import where
 from relax_mlir.dialects.base import implies
-from relax_mlir.dialects.closures import MakeClosureOp
-from relax_mlir.dialects.conversion import converted, is_convertible
-from relax_mlir.dialects.structure import TUPLE, pack, unpack
-from relax_mlir.dialects.traits import InvokesClosure, has_trait
-from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, struct_info
+from relax_mlir.dialects.closures import MakeClosureOp, bind_symbols
+from relax_mlir.dialects.structure import TUPLE, converted, is_convertible, pack, unpack
+from relax_mlir.dialects.traits import HoldsFunctionValues, InvokesClosure, has_trait, ops_with
+from relax_mlir.dialects.types import Callable as CallableInfo
+from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, struct_info, substitute
 from relax_mlir.error import RelaxError, ShapeError, UnsupportedError
 from relax_mlir.ir_queries import (
     callee_of,
@@ -26,21 +28,257 @@ from relax_mlir.ir_queries import (
 )
 from relax_mlir.mlir import func, ir
 from relax_mlir.mlir_text import symbol_name
-from relax_mlir.passes.closures.cleanup import check, clean
-from relax_mlir.passes.closures.sources import (
-    Choice,
-    Known,
-    Path,
-    callable_paths,
-    has_callables,
-    replaced,
-    source_of,
-    unpack_captured,
-)
-from relax_mlir.passes.closures.symbols import in_terms_of
+from relax_mlir.passes.closures.lambda_lift import used_symbols
 from relax_mlir.passes.explicit_effects import make_all_effects_explicit
 from relax_mlir.passes.to_non_dataflow import ToNonDataflow
+from relax_mlir.symbolic import Dim
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
+
+Path = tuple[int, ...]
+"""Indices of nested tuple fields; empty for the value itself."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """A closure of the function `callee`, with its captured values."""
+
+    callee: str
+    captured: tuple[ir.Value, ...]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of two values, selected at run time by the flag (i1) of the conditional `op`."""
+
+    flag: ir.Value
+    taken: ir.Value
+    other: ir.Value
+    op: ir.Operation
+
+
+def source_of(value: ir.Value, path: Path = ()) -> Known | Choice | None:
+    """The origin of the function at `path` in `value`; None if it is unknown."""
+    defining = defining_op(value)
+    if defining is None:
+        return None
+    if defining.name == MakeClosureOp.OPERATION_NAME:
+        packed = defining_op(defining.operands[0])
+        if packed is None or packed.name != TUPLE:
+            return None  # see `unpack_captured`
+        return Known(callee_of(defining), tuple(packed.operands))
+    if defining.name == TUPLE and path:
+        return source_of(defining.operands[path[0]], path[1:])
+    if defining.name == "relax.tuple_get_item":
+        index = ir.IntegerAttr(defining.attributes["index"]).value
+        return source_of(defining.operands[0], (index, *path))
+    if defining.name == "arith.select" and not path:
+        return Choice(defining.operands[0], defining.operands[1], defining.operands[2], defining)
+    if defining.name == "scf.if" and not path:
+        number = ir.OpResult(value).result_number
+        ends = [region.blocks[0].operations[-1].operation for region in defining.regions]
+        return Choice(defining.operands[0], ends[0].operands[number], ends[1].operands[number], defining)
+    return None
+
+
+def unpack_captured(op: ir.Operation) -> None:
+    """Rebuild the captured tuple of a closure with a `tuple` op, from whose operands `source_of` reads the values."""
+    packed = op.operands[0]
+    defining = defining_op(packed)
+    if defining is not None and defining.name == TUPLE:
+        return
+    info = struct_info(packed.type)
+    assert isinstance(info, Tuple)
+    with op.location, ir.InsertionPoint(op):
+        op.operands[0] = pack(unpack(packed, [item.to_type() for item in info.fields]), op.location)
+
+
+def callable_paths(info: StructInfo) -> list[Path]:
+    """The paths of all functions in a value described by `info`."""
+    if isinstance(info, CallableInfo):
+        return [()]
+    if not isinstance(info, Tuple):
+        return []
+    return [(index, *path) for index, item in enumerate(info.fields) for path in callable_paths(item)]
+
+
+def has_callables(type_: ir.Type) -> bool:
+    """True if values of this type are or contain functions."""
+    try:
+        return bool(callable_paths(struct_info(type_)))
+    except RelaxError:
+        return False  # a type of upstream ops
+
+
+def replaced(info: StructInfo, parts: dict[Path, Sequence[StructInfo]], path: Path = ()) -> StructInfo:
+    """`info` with the functions at the paths in `parts` replaced by tuples of their captured values."""
+    if path in parts:
+        return Tuple(parts[path])
+    if not isinstance(info, Tuple):
+        return info
+    return Tuple([replaced(item, parts, (*path, index)) for index, item in enumerate(info.fields)])
+
+
+def in_terms_of(
+    target: func.FuncOp, arguments: Tuple, known: dict[Path, Known]
+) -> dict[Path, Sequence[StructInfo]]:
+    """Struct infos of the captured values of closures, for `target`, which is called with `arguments`.
+
+    A size that the call binds to a symbol of `target` is expressed by that symbol, so that equalities of the caller
+    hold in the function. An expression over the function's symbols is kept; any other size is a new symbol.
+    """
+    captured = [_info(value) for source in known.values() for value in source.captured]
+    mapping = bind_symbols([struct_info(type_) for type_ in target.type.inputs], arguments.fields)
+    names = {str(dim): name for name, dim in reversed(mapping.items())}
+    alone = {name for info in captured for dim in _dims(info) if (name := symbolic.linear_definition(dim))}
+    taken = used_symbols(target.operation)
+
+    def rename(dim: Dim) -> Dim:
+        if isinstance(dim, int):
+            return dim
+        if str(dim) not in names:
+            symbols = symbolic.symbols(dim)
+            wanted = symbolic.linear_definition(dim)
+            if wanted is None and all(name in alone or name in names for name in symbols):
+                return symbolic.substitute(dim, {name: rename(symbolic.symbol(name)) for name in symbols})
+            wanted = wanted or "size"
+            names[str(dim)] = fresh_name(wanted, taken)
+            taken.add(names[str(dim)])
+        return symbolic.symbol(names[str(dim)])
+
+    return {
+        path: [_map_dims(_info(value), rename) for value in source.captured] for path, source in known.items()
+    }
+
+
+def _info(value: ir.Value) -> StructInfo:
+    return struct_info(value.type)
+
+
+def _dims(info: StructInfo) -> Iterator[Dim]:
+    """The dimensions in a value, from which its symbols are read."""
+    if isinstance(info, Tuple):
+        for item in info.fields:
+            yield from _dims(item)
+    elif isinstance(info, Tensor | Shape):
+        dims = info.shape if isinstance(info, Tensor) else info.values
+        yield from (dim for dim in dims or () if dim is not None)
+
+
+def _map_dims(info: StructInfo, rename: Callable[[Dim], Dim]) -> StructInfo:
+    if isinstance(info, Tensor) and info.shape is not None:
+        return Tensor([None if dim is None else rename(dim) for dim in info.shape], info.dtype)
+    if isinstance(info, Shape) and info.values is not None:
+        return Shape([None if dim is None else rename(dim) for dim in info.values])
+    if isinstance(info, Tuple):
+        return Tuple([_map_dims(item, rename) for item in info.fields])
+    if isinstance(info, CallableInfo):
+        return substitute(info, {name: rename(symbolic.symbol(name)) for name in info.symbols()})
+    return info
+
+
+DROPPED = ops_with(HoldsFunctionValues)
+
+
+def clean(module: ir.Module) -> bool:
+    """Remove unused closures and uncalled private functions over function values; True if anything changed."""
+    changed, again = False, True
+    while again:
+        again = False
+        for function in list(relax_functions(module)):
+            again |= _drop_unused(entry_block(function))
+        again |= _drop_functions(module)
+        changed |= again
+    return changed
+
+
+def _is_unused(value: ir.Value) -> bool:
+    return not any(True for _ in value.uses)
+
+
+def _drop_unused(block: ir.Block) -> bool:
+    changed = False
+    for view in reversed(list(block.operations)):
+        op = view.operation
+        for region in op.regions:
+            for nested in region.blocks:
+                changed |= _drop_unused(nested)
+        if op.name in DROPPED and all(map(_is_unused, op.results)) and len(op.results):
+            op.erase()
+            changed = True
+        elif op.name == "scf.if":
+            changed |= _strip(op)
+    return changed
+
+
+def _strip(op: ir.Operation) -> bool:
+    """Remove unused function results of a conditional; True if there were any."""
+    kept = [not (has_callables(result.type) and _is_unused(result)) for result in op.results]
+    if all(kept):
+        return False
+    types = [result.type for result, keep in zip(op.results, kept, strict=True) if keep]
+    with op.location, ir.InsertionPoint(op):
+        new = ir.Operation.create("scf.if", results=types, operands=list(op.operands), regions=2)
+    for index, region in enumerate(op.regions):
+        block = region.blocks[0]
+        block.append_to(new.regions[index])
+        end = block.operations[-1].operation
+        with end.location, ir.InsertionPoint(end):
+            ir.Operation.create(
+                "scf.yield", operands=[v for v, keep in zip(end.operands, kept, strict=True) if keep]
+            )
+        end.erase()
+    remaining = list(new.results)
+    for result, keep in zip(op.results, kept, strict=True):
+        if keep:
+            result.replace_all_uses_with(remaining.pop(0))
+    op.erase()
+    return True
+
+
+def _drop_functions(module: ir.Module) -> bool:
+    functions = list(relax_functions(module))
+    called = {
+        callee_of(op)
+        for function in functions
+        for op in ops_of(function.operation)
+        if op.name in ("relax.call", MakeClosureOp.OPERATION_NAME)
+    }
+    dropped = [
+        function
+        for function in functions
+        if "sym_visibility" in function.attributes
+        and function.name.value not in called
+        and any(map(has_callables, [*function.type.inputs, *function.type.results]))
+    ]
+    for function in dropped:
+        function.operation.erase()
+    return bool(dropped)
+
+
+def check(module: ir.Module) -> None:
+    """Raise `UnsupportedError` if a function value is left."""
+    for function in list(relax_functions(module)):
+        name = function.name.value
+        public = "sym_visibility" not in function.attributes
+        for parameter, type_ in zip(parameter_names(function), function.type.inputs, strict=True):
+            if public and has_callables(type_):
+                raise UnsupportedError(
+                    f"{where(function.operation)}: {name}: parameter '{parameter}' is a function; native functions are "
+                    f"not called with functions: make '{name}' private, and call it with functions of the module"
+                )
+        if public and any(map(has_callables, function.type.results)):
+            raise UnsupportedError(
+                f"{where(function.operation)}: {name}: its result holds a function; native functions return no "
+                "functions: return what it computes"
+            )
+    for function in list(relax_functions(module)):
+        for op in ops_of(function.operation):
+            if any(has_callables(value.type) for value in (*op.operands, *op.results)):
+                raise UnsupportedError(
+                    f"{where(op)}: {op.name} in '{function.name.value}': which function it is about is known only when "
+                    "the program runs; make the function where it is called, or choose between calls by a conditional"
+                )
+
 
 LIMIT = 64
 """Maximum number of clones; more of them indicate a recursion that creates a new closure at every step."""

@@ -1,58 +1,335 @@
-"""Pass ``fuse-ops``: fuse chains of elementwise prim funcs (level R1)."""
+"""Pass ``fuse-ops``: fuse chains of elementwise prim funcs (level R1).
+
+A conditional between implementations of an op yields the result of the selected one. A loop over that result is copied
+into each branch, and so is a loop that computes an operand only for the branches. This is done if at least one branch
+fuses the loop; the other branches call it separately.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+import hashlib
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, TypeAlias
 
-from relax_mlir.diagnostics import location_text
-from relax_mlir.dialects.attributes import KERNEL, PATTERN
+from relax_mlir.diagnostics import location_text, where
+from relax_mlir.dialects.attributes import KERNEL, KERNEL_ATTRS, PATTERN, PRIM_FUNC
 from relax_mlir.dialects.location import name_of, renamed, unnamed
-from relax_mlir.dialects.structure import pack
+from relax_mlir.dialects.prim_funcs import kernel_spec
+from relax_mlir.dialects.structure import TUPLE, pack
 from relax_mlir.dialects.traits import IsTransparent, has_trait
 from relax_mlir.dialects.types import dims_attr
-from relax_mlir.ir_queries import callee_of, defining_op, fresh_name, is_used
+from relax_mlir.error import CompileError
+from relax_mlir.ir_queries import callee_of, defining_op, enclosing_op_in, fresh_name, is_used, ops_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.explicit_effects import make_all_effects_explicit
-from relax_mlir.passes.fusion.call_wiring import wire
-from relax_mlir.passes.fusion.fused_names import joined_name
-from relax_mlir.passes.fusion.groups import Group, against_kinds
-from relax_mlir.passes.fusion.input_checks import require_fusible
-from relax_mlir.passes.fusion.prim_calls import (
+from relax_mlir.passes.fusion.prim_loops import (
     CALL_TIR,
+    CHEAP,
     MAX_USERS,
+    Kind,
+    LoopTraits,
     PrimCall,
+    Read,
     has_many_users,
     is_float,
-    saved_traffic,
-    unpack_tuples,
-    users_of,
-)
-from relax_mlir.passes.fusion.prim_costs import CHEAP
-from relax_mlir.passes.fusion.prim_loops import (
-    Read,
+    kind_of,
     looks_at_its_place,
     over_rows,
     reads_of,
     row_kernel,
+    saved_traffic,
     takes_row_epilogue,
+    traits_of,
+    unpack_tuples,
+    users_of,
 )
 from relax_mlir.passes.fusion.prim_merging import (
     Merge,
     Wiring,
+    against_stored_epilogue,
+    against_transpose,
     is_contraction,
     merge,
     merge_epilogue,
+    merge_into_stores,
     merge_prologue,
     merge_row_epilogue,
+    merge_transpose,
+    on_buffers,
+    permutation_of,
+    unsized_axes,
 )
-from relax_mlir.passes.fusion.prim_stores import against_stored_epilogue, merge_into_stores, on_buffers
-from relax_mlir.passes.fusion.prim_transposes import against_transpose, merge_transpose, permutation_of
 from relax_mlir.passes.fusion.report import FusionDecision, current_report
-from relax_mlir.passes.fusion.sink_into_branches import sink_epilogues, sink_prologues
+from relax_mlir.symbolic import Dim
 from relax_mlir.transform import ModulePass, PassContext
 from relax_mlir.transform.passes import optimized_functions
+
+MAX_NAME_LENGTH = 80
+"""Maximum length; longer names are truncated and get a hash of the whole name (TVM's kMaxFuncNameLength)."""
+
+
+def joined_name(parts: Iterable[str]) -> str:
+    """The name ``a_b_c`` for the parts of a fused function."""
+    name = "_".join(parts)
+    if len(name) <= MAX_NAME_LENGTH:
+        return name
+    return f"{name[:MAX_NAME_LENGTH]}_{hashlib.sha256(name.encode()).hexdigest()[:16]}"
+
+
+def wire(
+    functions: Mapping[str, func.FuncOp], producer: PrimCall, consumer: PrimCall
+) -> tuple[Wiring, list[ir.Value], list[Dim]]:
+    """The wiring of the fused call, its operands and its index expressions, each without duplicates."""
+    result = producer.op.results[0]
+    operands: list[ir.Value] = []
+    exprs: list[Dim] = []
+
+    def operand_number(value: ir.Value) -> int:
+        if value not in operands:
+            operands.append(value)
+        return operands.index(value)
+
+    def index_number(expr: Dim) -> int:
+        if expr not in exprs:
+            exprs.append(expr)
+        return exprs.index(expr)
+
+    numbers = [i for i, value in enumerate(consumer.operands) if value == result]
+    first, second = functions[producer.callee], functions[consumer.callee]
+    # Prim funcs on buffers have no tensor in between.
+    unsized = unsized_axes(first, second, numbers) if first.type.results else []
+    shape = producer.info.known_shape if producer.info is not None else None
+    assert shape is not None
+    wiring = Wiring(
+        tuple(map(operand_number, producer.operands)),
+        tuple(None if value == result else operand_number(value) for value in consumer.operands),
+        tuple(map(index_number, producer.index_exprs)),
+        tuple(map(index_number, consumer.index_exprs)),
+        tuple((axis, index_number(shape[axis])) for axis in unsized),
+    )
+    return wiring, operands, exprs
+
+
+@dataclass
+class Group:
+    """A fusible prim func; `members` counts the prim funcs that were fused into it."""
+
+    function: func.FuncOp
+    kind: Kind
+    traits: LoopTraits
+    members: int = 1
+
+    @classmethod
+    def of(cls, function: func.FuncOp, members: int = 1) -> Group | None:
+        """The group of a prim func; None if it is not fusible."""
+        kind = kind_of(function)
+        return None if kind is None else cls(function, kind, traits_of(function), members)
+
+
+def against_kinds(first: Group, second: Group, reads: Sequence[Read]) -> str:
+    """The reason against fusing loops of these kinds; "" if there is none."""
+    if first.kind == "reduction":
+        return "a reduction is complete before its result is used"
+    if first.kind == "pieces" and second.kind != "loop":
+        return f"a concatenation before {'a reduction' if second.kind == 'reduction' else 'another one'}"
+    whole = [read for read in reads if read.part is None]
+    if not reads or len({(read.loop, str(read.map)) for read in whole}) > len({read.loop for read in whole}):
+        return "read in more than one order, or at computed places"
+    if first.kind == "pieces" and len(reads) > len(whole):
+        return "a slice of a concatenation"
+    plain = (ir.AffineDimExpr, ir.AffineConstantExpr)
+    if not all(isinstance(x, plain) for read in reads for x in read.map.results):
+        return "read in a computed order"
+    return ""
+
+
+def require_fusible(module: ir.Module) -> None:
+    """Raise `CompileError`, with the location, for IR that `fuse-ops` cannot process."""
+    _require_attributes(module)
+    _require_fitting_calls(module)
+
+
+def _require_attributes(module: ir.Module) -> None:
+    """Raise `CompileError` if a pattern or kernel is not a string, or the axes of a kernel are missing."""
+    for op in module.body.operations:
+        for name in (PATTERN, KERNEL):
+            if name in op.attributes and not isinstance(op.attributes[name], ir.StringAttr):
+                _fail(op, name, f"is {op.attributes[name]}, expected a string")
+        spec = kernel_spec(op)
+        if spec is not None and spec.has_axes:
+            _require_axes(op)
+
+
+def _require_fitting_calls(module: ir.Module) -> None:
+    """Raise `CompileError` for a call with the wrong number of arguments to a prim func of one result."""
+    functions = {op.name.value: op for op in module.body.operations if isinstance(op, func.FuncOp)}
+    for op in ops_of(module.operation, CALL_TIR):
+        call = PrimCall.of(op)
+        callee = None if call is None else functions.get(call.callee)
+        if call is None or call.info is None or callee is None or PRIM_FUNC not in callee.attributes:
+            continue
+        given, wanted = len(call.operands) + 1 + len(call.index_exprs), len(callee.type.inputs)
+        if given != wanted:
+            raise CompileError(
+                f"{where(op)}: call_tir of '{call.callee}': {given} arguments (outputs and tir_vars included), "
+                f"the prim func takes {wanted}"
+            )
+
+
+def _require_axes(op: ir.OpView) -> None:
+    kernel = ir.StringAttr(op.attributes[KERNEL]).value
+    expected = f'expected a dictionary with "axis" or "axes" for the kernel {kernel}'
+    if KERNEL_ATTRS not in op.attributes:
+        _fail(op, KERNEL_ATTRS, f"is missing, {expected}")
+    given = op.attributes[KERNEL_ATTRS]
+    if not isinstance(given, ir.DictAttr):
+        _fail(op, KERNEL_ATTRS, f"is {given}, {expected}")
+    axes: list[ir.Attribute] | None = [given["axis"]] if "axis" in given else None
+    if "axes" in given and isinstance(given["axes"], ir.ArrayAttr):
+        axes = list(given["axes"])
+    if axes is None or not all(isinstance(axis, ir.IntegerAttr) for axis in axes):
+        _fail(op, KERNEL_ATTRS, f"is {given}, {expected}")
+
+
+def _fail(op: ir.OpView, name: str, what: str) -> None:
+    raise CompileError(f"{location_text(op.location)}: {name} of {op.attributes['sym_name']} {what}")
+
+
+IF = "scf.if"
+Fuses = Callable[[PrimCall, PrimCall], bool]
+"""True if the call that defines an operand fuses with the call that uses it, as its only user."""
+
+
+def sink_epilogues(block: ir.Block, fuses: Fuses) -> None:
+    """Move each call into the branches of the conditional that defines its operand, if that lets it fuse."""
+    epoch, epochs = 0, dict[ir.Value, int]()
+    for op in [view.operation for view in block.operations]:
+        if op.name == IF:
+            epoch += 1
+            epochs.update(dict.fromkeys(op.results, epoch))
+        elif not has_trait(op, IsTransparent):
+            epoch += 1
+        call = PrimCall.of(op) if op.name == CALL_TIR else None
+        if call is None or call.info is None:
+            continue
+        for value in dict.fromkeys(call.operands):
+            branch = defining_op(value)
+            if branch is None or branch.name != IF or branch.block != block or epochs.get(value) != epoch:
+                continue
+            if not call.is_only_user(value) or not _are_before(call, value, branch):
+                continue
+            number = ir.OpResult(value).result_number
+            if any(
+                fuses(producer, _reading(call, value, producer)) for producer in _producers(branch, number)
+            ):
+                epochs.update(dict.fromkeys(_sink(call, branch, number).results, epoch))
+                break
+
+
+def _reading(call: PrimCall, value: ir.Value, producer: PrimCall) -> PrimCall:
+    """A call that reads the result of `producer` in place of `value`."""
+    made = producer.op.results[0]
+    operands = [made if operand == value else operand for operand in call.operands]
+    return PrimCall(call.op, call.callee, operands, call.index_exprs)
+
+
+def _are_before(call: PrimCall, value: ir.Value, branch: ir.Operation) -> bool:
+    """True if the other operands of a call are defined before a conditional in the same block."""
+    others = [operand for operand in call.operands if operand != value]
+    made = [op for op in map(defining_op, others) if op is not None and op.block == branch.block]
+    return all(op.is_before_in_block(branch) for op in made)
+
+
+def _producers(branch: ir.Operation, number: int) -> Iterator[PrimCall]:
+    """The calls that define a result of a conditional, including those in nested conditionals."""
+    for region in branch.regions:
+        (block,) = region.blocks
+        value = block.operations[len(block.operations) - 1].operation.operands[number]
+        op = defining_op(value)
+        if op is None or op.block != block:
+            continue
+        if op.name == IF:
+            yield from _producers(op, ir.OpResult(value).result_number)
+        elif op.name == CALL_TIR and (call := PrimCall.of(op)) is not None:
+            yield call
+
+
+def _sink(call: PrimCall, branch: ir.Operation, number: int) -> ir.Operation:
+    """Copy a call into all branches of a conditional; returns the new conditional."""
+    types = [result.type for result in branch.results]
+    types[number] = call.op.results[0].type
+    with ir.InsertionPoint(branch):
+        made = ir.Operation.create(
+            IF,
+            results=types,
+            operands=list(branch.operands),
+            attributes={name: branch.attributes[name] for name in branch.attributes},
+            regions=len(branch.regions),
+            loc=branch.location,
+        )
+    for old, new in zip(branch.regions, made.regions, strict=True):
+        old.blocks[0].append_to(new)
+        block = new.blocks[0]
+        last = block.operations[len(block.operations) - 1].operation
+        given = last.operands[number]
+        operands = [given if value == branch.results[number] else value for value in call.operands]
+        with ir.InsertionPoint(last):
+            packed = pack(operands, call.op.location)
+            copy = call.op.clone()
+            copy.operands[0] = packed
+        last.operands[number] = copy.results[0]
+    for place, (old_result, new_result) in enumerate(zip(branch.results, made.results, strict=True)):
+        if place != number:
+            old_result.replace_all_uses_with(new_result)
+    call.op.results[0].replace_all_uses_with(made.results[number])
+    call.erase()
+    branch.erase()
+    return made
+
+
+def sink_prologues(block: ir.Block, fuses: Fuses) -> None:
+    """Move each call whose only users are in the branches of one conditional into these, if that lets it fuse."""
+    for op in reversed([view.operation for view in block.operations]):
+        call = PrimCall.of(op) if op.name == CALL_TIR else None
+        if call is None or call.info is None:
+            continue
+        users = [use.owner.operation for use in op.results[0].uses]
+        places = {enclosing_op_in(block, user) for user in users}
+        branch = next(iter(places)) if len(places) == 1 else None
+        if branch is None or branch.name != IF or any(user.name != TUPLE for user in users):
+            continue
+        if not _is_pure_between(op, branch):
+            continue
+        calls = [use.owner.operation for user in users for use in user.results[0].uses]
+        takers = [PrimCall.of(user) for user in calls if user.name == CALL_TIR]
+        if any(taker is not None and fuses(call, taker) for taker in takers):
+            _sink_before_users(call, branch)
+
+
+def _is_pure_between(first: ir.Operation, last: ir.Operation) -> bool:
+    ops = [view.operation for view in first.block.operations]
+    between = ops[ops.index(first) + 1 : ops.index(last)]
+    return all(has_trait(op, IsTransparent) for op in between)
+
+
+def _sink_before_users(call: PrimCall, branch: ir.Operation) -> None:
+    """Copy a call into each branch that uses its result."""
+    result = call.op.results[0]
+    for region in branch.regions:
+        block = region.blocks[0]
+        users = {enclosing_op_in(block, use.owner.operation) for use in result.uses}
+        inside = [view.operation for view in block.operations if view.operation in users]
+        if not inside:
+            continue
+        with ir.InsertionPoint(inside[0]):
+            operand = pack(list(call.operands), call.op.location)
+            copy = call.op.clone()
+            copy.operands[0] = operand
+        for use in list(result.uses):
+            if enclosing_op_in(block, use.owner.operation) is not None:
+                use.owner.operation.operands[use.operand_number] = copy.results[0]
+    call.erase()
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
-"""The structure of mergeable prim funcs: their loops, and how these read the arguments."""
+"""Mergeable prim funcs: their loops, reads of arguments and cost per element, and their unpacked calls (level R1)."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -15,9 +16,12 @@ from relax_mlir.dialects.attributes import (
     PATTERN,
     PRIM_FUNC,
 )
-from relax_mlir.dialects.kernel_specs import Fusible, kernel_spec
-from relax_mlir.ir_queries import defining_op, entry_block
+from relax_mlir.dialects.prim_funcs import Fusible, kernel_spec
+from relax_mlir.dialects.structure import TUPLE
+from relax_mlir.dialects.types import Tensor, dims_from_attr, struct_info
+from relax_mlir.ir_queries import callee_of, defining_op, entry_block, is_used
 from relax_mlir.mlir import func, ir
+from relax_mlir.symbolic import Dim
 
 RANKS = ("elementwise", "broadcast", "injective")
 """The fusible patterns, from strictest to loosest; a merged prim func has the loosest pattern of its members."""
@@ -217,3 +221,175 @@ def reads_of(function: func.FuncOp, numbers: Sequence[int]) -> list[Read] | None
 def _slices(value: ir.Value) -> list[tuple[ir.Value, ir.Operation]]:
     users = [use.owner.operation for use in value.uses]
     return [(op.results[0], op) for op in users if op.name == "tensor.extract_slice"]
+
+
+CHEAP = 4
+"""Maximum weight of a loop that is recomputed rather than stored: about one memory access."""
+
+_HEAVY = 100
+_LIGHT_MATH = frozenset({"math.absf", "math.absi", "math.ceil", "math.copysign", "math.floor", "math.fma"})
+_WEIGHTS = {"arith.divf": 4, "math.sqrt": 8, "math.rsqrt": 8, "tensor.extract": 2}
+_FREE = frozenset({"arith.constant", "linalg.index", "linalg.yield"})
+
+
+@dataclass(frozen=True)
+class LoopTraits:
+    """`weight`: work per element, in additions; `scattered`: True if elements are not read in memory order."""
+
+    weight: int
+    scattered: bool
+
+    @property
+    def is_cheap(self) -> bool:
+        return self.weight <= CHEAP
+
+    @property
+    def is_heavy(self) -> bool:
+        return self.weight >= _HEAVY
+
+
+def traits_of(function: func.FuncOp) -> LoopTraits:
+    """The traits of a mergeable prim func: the maximum weight of its loops, and whether any loop is scattered."""
+    found = [_loop_traits(loop) for loop in loops_of(function)]
+    steps = [
+        ir.DenseI64ArrayAttr(op.operation.attributes["static_strides"])
+        for op in function.entry_block.operations
+        if op.operation.name in ("tensor.extract_slice", "tensor.insert_slice")
+    ]
+    uneven = any(len(step) and step[len(step) - 1] != 1 for step in steps)
+    return LoopTraits(max(x.weight for x in found), uneven or any(x.scattered for x in found))
+
+
+def _loop_traits(loop: ir.Operation) -> LoopTraits:
+    body = [op.operation for op in entry_block(loop).operations]
+    maps = maps_of(loop)
+    last = int(maps[0].n_dims) - 1
+    scattered = any(_is_scattered(map_, last) for map_ in maps)
+    gathers = [op for op in body if op.name == "tensor.extract"]
+    return LoopTraits(
+        sum(map(_weight, body)), scattered or any(not _ends_in_index(op, last) for op in gathers)
+    )
+
+
+def _weight(op: ir.Operation) -> int:
+    if op.name in _FREE:
+        return 0
+    if op.name in _WEIGHTS:
+        return _WEIGHTS[op.name]
+    return _HEAVY if op.name.startswith("math.") and op.name not in _LIGHT_MATH else 1
+
+
+def _is_scattered(map_: ir.AffineMap, last: int) -> bool:
+    """True if the innermost loop indexes an axis other than the last one."""
+    return any(isinstance(x, ir.AffineDimExpr) and x.position == last for x in list(map_.results)[:-1])
+
+
+def _ends_in_index(gather: ir.Operation, last: int) -> bool:
+    if len(gather.operands) < 2:
+        return True
+    owner = gather.operands[len(gather.operands) - 1].owner
+    if isinstance(owner, ir.Block) or owner.operation.name != "linalg.index":
+        return False
+    return bool(owner.operation.attributes["dim"].value == last)
+
+
+CALL_TIR = "relax.call_tir"
+
+
+@dataclass
+class PrimCall:
+    """A `relax.call_tir` with its callee, operands and index expressions."""
+
+    op: ir.Operation
+    callee: str
+    operands: Sequence[ir.Value]
+    index_exprs: Sequence[Dim]
+
+    @classmethod
+    def of(cls, op: ir.Operation) -> PrimCall | None:
+        """The unpacked call; None if its operands are not a `tuple` op."""
+        packed = defining_op(op.operands[0])
+        if packed is None or packed.name != TUPLE:
+            return None
+        exprs = [d for d in dims_from_attr(op.attributes["tir_vars"]) if d is not None]
+        return cls(op, callee_of(op), list(packed.operands), exprs)
+
+    @property
+    def info(self) -> Tensor | None:
+        """Struct info of the result; None for a tuple."""
+        info = struct_info(self.op.results[0].type)
+        return info if isinstance(info, Tensor) else None
+
+    def is_only_user(self, value: ir.Value) -> bool:
+        """True if this call is the only user of `value`."""
+        packed = self.op.operands[0]
+        if [use.owner.operation for use in packed.uses] != [self.op]:
+            return False
+        return all(use.owner.operation == defining_op(packed) for use in value.uses)
+
+    def reads(self) -> int:
+        """Bytes per element read from the inputs that have the shape of the result."""
+        infos = [struct_info(value.type) for value in self.operands]
+        assert self.info is not None
+        same = [
+            i for i in infos if isinstance(i, Tensor) and i.shape == self.info.shape and i.dtype is not None
+        ]
+        return sum(i.dtype.itemsize for i in same if i.dtype is not None)
+
+    def erase(self) -> None:
+        """Erase the call, and the `tuple` of its operands if it is unused."""
+        packed = defining_op(self.op.operands[0])
+        self.op.erase()
+        if packed is not None and not is_used(packed.results[0]):
+            packed.erase()
+
+
+def unpack_tuples(block: ir.Block) -> None:
+    """Replace fields of `tuple` ops by the packed values, and erase unused tuples."""
+    for view in list(block.operations):
+        op = view.operation
+        packed = defining_op(op.operands[0]) if op.name == "relax.tuple_get_item" else None
+        if packed is not None and packed.name == TUPLE:
+            index = ir.IntegerAttr(op.attributes["index"]).value
+            op.results[0].replace_all_uses_with(packed.operands[index])
+            op.erase()
+    for view in list(block.operations):
+        if view.operation.name == TUPLE and not any(is_used(result) for result in view.operation.results):
+            view.operation.erase()
+
+
+def is_float(info: Tensor) -> bool:
+    return info.dtype is not None and info.dtype.is_float
+
+
+MAX_USERS = 256
+"""Maximum number of users that fusion examines; without a limit, examining all users for each of them is quadratic."""
+
+
+def has_many_users(op: ir.Operation) -> bool:
+    """True if the result of `op` has more than `MAX_USERS` uses; stops counting there."""
+    return next(itertools.islice(op.results[0].uses, MAX_USERS, None), None) is not None
+
+
+def users_of(op: ir.Operation) -> list[ir.Operation]:
+    """The users of the result of `op`, looking through the `tuple` of a call."""
+    found: dict[ir.Operation, None] = {}
+    for use in op.results[0].uses:
+        owner = use.owner.operation
+        users = [u.owner.operation for u in owner.results[0].uses] if owner.name == TUPLE else [owner]
+        found.update(dict.fromkeys(users))
+    return list(found)
+
+
+def saved_traffic(producer: PrimCall, consumer: PrimCall) -> str:
+    """Bytes of memory traffic saved if `consumer` computes the result of `producer`, as a formula of symbols.
+
+    With other users left: the bytes that this user no longer reads, minus the inputs that it reads instead.
+    """
+    info = producer.info
+    assert info is not None and info.dtype is not None
+    size = info.dtype.itemsize
+    total: Dim = 2 * size if consumer.is_only_user(producer.op.results[0]) else size - producer.reads()
+    for dim in info.known_shape or ():
+        total = total * dim
+    return str(total)

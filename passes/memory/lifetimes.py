@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from relax_mlir.dialects.ir_types import ObjectType
+from relax_mlir.dialects.dialect import ObjectType
 from relax_mlir.dialects.traits import CapturesTensors, EndsLife, IsLoop, ReadsTensors, has_trait
 from relax_mlir.ir_queries import enclosing_op_in, entry_block, first_op, next_op
 from relax_mlir.mlir import func, ir

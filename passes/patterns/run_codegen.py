@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from relax_mlir.analysis.call_graph import impure_functions, recursion
 from relax_mlir.dialects.attributes import CODEGEN, COMPOSITE
 from relax_mlir.dialects.calls import call_dps_packed, require_destinations
-from relax_mlir.dialects.extern_func import ExternFunc
+from relax_mlir.dialects.closures import ExternFunc
 from relax_mlir.dialects.types import Tensor, Tuple
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import ArgumentError, RelaxError, expect
@@ -16,7 +16,7 @@ from relax_mlir.ir_queries import callee_of, entry_block, ops_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.inline_private_functions import inline_call, remove_uncalled
 from relax_mlir.passes.patterns.codegen_region import CodegenRegion
-from relax_mlir.passes.patterns.marks import codegens, composites
+from relax_mlir.passes.patterns.fuse_ops_by_pattern import codegens, composites
 from relax_mlir.rewrite.function_editing import functions_by_name, is_private, symbols_of
 from relax_mlir.rewrite.replace import fit
 from relax_mlir.transform import ModulePass, PassContext

@@ -1,20 +1,26 @@
-"""Pass ``vm-shape-lower``: store symbols and symbolic expressions in a shape heap."""
+"""Pass ``vm-shape-lower``: store symbols and symbolic expressions in a shape heap.
+
+Shape functions are prim funcs that evaluate symbolic expressions over the slots of a shape heap.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, MutableSet, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from relax_mlir import symbolic
+from relax_mlir.analysis.type_inference import infer_call
 from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.diagnostics import where
 from relax_mlir.dialects import structure, vm
-from relax_mlir.dialects.ir_types import ShapeValueType
+from relax_mlir.dialects.attributes import PRIM_FUNC
+from relax_mlir.dialects.base import RelaxOp, as_sequence, dim_attributes, dims_in, implies, op_class
+from relax_mlir.dialects.dialect import ShapeValueType
 from relax_mlir.dialects.memory import call_prim
-from relax_mlir.dialects.shape_values import tensor_to_shape
-from relax_mlir.dialects.structure import tuple_get_item
-from relax_mlir.dialects.symbolic_attributes import dim_attributes, dims_in
+from relax_mlir.dialects.shapes import tensor_to_shape
+from relax_mlir.dialects.structure import TUPLE, make_tuple, match_shape, tuple_get_item
 from relax_mlir.dialects.traits import CallsPacked, IsView, ops_with
 from relax_mlir.dialects.types import (
     Prim,
@@ -27,15 +33,269 @@ from relax_mlir.dialects.types import (
 )
 from relax_mlir.dialects.value import Value
 from relax_mlir.dialects.vm import MakeCode, MatchCode
-from relax_mlir.error import ShapeError
-from relax_mlir.ir_queries import defining_op, entry_block, symbol_names
-from relax_mlir.mlir import func, ir, tensor
+from relax_mlir.error import RelaxError, ShapeError
+from relax_mlir.ir_queries import callee_of, defining_op, entry_block, fresh_name, symbol_names
+from relax_mlir.mlir import arith, cf, func, ir, memref, tensor
 from relax_mlir.passes.memory.static_plan_block_memory import SYMBOL_BOUNDS, symbol_bounds
-from relax_mlir.passes.vm.erase_shapes import erase_signature, erase_types, erased, new_dtype
-from relax_mlir.passes.vm.shape_functions import ShapeFunctions
 from relax_mlir.passes.vm.vm_memory_lower import EARLIER, RENAMED, refuse, walk
-from relax_mlir.symbolic import Bounds, Dim, Expr
+from relax_mlir.symbolic import Bounds, Definition, Dim, Expr
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
+
+
+@dataclass(frozen=True)
+class ShapeFunctions:
+    """Creates the shape functions of the Relax function `function`; `slots` maps expressions, as text, to its slots."""
+
+    module: ir.Module
+    function: str
+    slots: Mapping[str, int]
+    taken: MutableSet[str]
+    """The symbol names of the module, to which those of new functions are added."""
+
+    def make(self, expressions: Sequence[Dim], bounds: Bounds) -> str:
+        """Create a function that checks `bounds` and computes `expressions` into their slots; returns its name."""
+        with self._function() as (name, body):
+            for symbol, (low, high) in bounds.items():
+                body.check(symbol, low, high)
+            for expression in expressions:
+                body.store(expression)
+        return name
+
+    def solve(self, definitions: Sequence[Definition], origins: Mapping[str, str]) -> str:
+        """Create a function that solves stored dimensions for symbols, such as ``4*n`` for n; returns its name.
+
+        `origins`: the parameter of each dimension, by symbol, for messages.
+        """
+        with self._function() as (name, body):
+            for definition in definitions:
+                body.solve(definition, origins[definition.symbol])
+        return name
+
+    @contextmanager
+    def _function(self) -> Iterator[tuple[str, _Body]]:
+        """Create a function; its body is written inside the context."""
+        heap_type = ir.MemRefType.get([len(self.slots)], ir.IntegerType.get_signless(64))
+        name = fresh_name(f"{self.function}_shape_func", self.taken)
+        self.taken.add(name)
+        with ir.InsertionPoint(self.module.body):
+            made = func.FuncOp(name, ir.FunctionType.get([heap_type], []), visibility="private")
+        made.attributes[PRIM_FUNC] = ir.UnitAttr.get()
+        block = made.add_entry_block()
+        with ir.InsertionPoint(block):
+            yield name, _Body(self, block.arguments[0])
+            func.ReturnOp([])
+
+
+class _Body:
+    """The body of one shape function; each slot is loaded once."""
+
+    def __init__(self, functions: ShapeFunctions, heap: ir.Value) -> None:
+        self._functions, self._heap = functions, heap
+        self._symbols: dict[str, ir.Value] = {}
+
+    def check(self, symbol: str, low: int, high: int | None) -> None:
+        """Assert that `symbol` is within its bounds."""
+        limits = f"at least {low}" if high is None else f"between {low} and {high}"
+        message = f"{self._functions.function}: symbol '{symbol}' must be {limits}"
+        value = self._symbol(symbol)
+        self._require(arith.CmpIPredicate.sge, value, _constant(low), message)
+        if high is not None:
+            self._require(arith.CmpIPredicate.sle, value, _constant(high), message)
+
+    def store(self, expression: Dim) -> None:
+        """Compute `expression` and store it in its slot."""
+        for divisor in symbolic.divisors(expression):
+            if isinstance(divisor, Expr):
+                message = f"{self._functions.function}: '{expression}' divides by {divisor}, which is 0"
+                self._require(arith.CmpIPredicate.ne, self._value(divisor), _constant(0), message)
+        value = self._value(expression)
+        memref.store(value, self._heap, [self._slot(str(expression))])
+
+    def solve(self, definition: Definition, origin: str) -> None:
+        """Solve a stored dimension for its symbol, and store the symbol in its slot."""
+        dim, symbol = definition.dim, definition.symbol
+        what = f"{self._functions.function}: {origin}"
+        rest = arith.subi(memref.load(self._heap, [self._slot(str(dim))]), self._value(definition.offset))
+        scale = self._value(definition.scale)
+        if isinstance(definition.scale, Expr):
+            message = f"{what}: {dim} tells nothing of symbol '{symbol}' where {definition.scale} is 0"
+            self._require(arith.CmpIPredicate.ne, scale, _constant(0), message)
+        value = arith.floordivsi(rest, scale)
+        message = f"{what}: the dimension is {dim} for no {symbol} = 0, 1, 2, …"
+        self._require(arith.CmpIPredicate.eq, arith.muli(value, scale), rest, message)
+        self._require(arith.CmpIPredicate.sge, value, _constant(0), message)
+        memref.store(value, self._heap, [self._slot(symbol)])
+        self._symbols[symbol] = value
+
+    @staticmethod
+    def _require(predicate: arith.CmpIPredicate, a: ir.Value, b: ir.Value, message: str) -> None:
+        cf.AssertOp(arith.cmpi(predicate, a, b), message)
+
+    def _value(self, expression: Dim) -> ir.Value:
+        return symbolic.lower(
+            expression,
+            symbol=self._symbol,
+            const=_constant,
+            add=lambda a, b: self._sum(a, b, expression),
+            mul=lambda a, b: self._product(a, b, expression),
+            floordiv=arith.floordivsi,
+            mod=lambda a, b: arith.subi(a, arith.muli(arith.floordivsi(a, b), b)),
+            min=arith.minsi,
+            max=arith.maxsi,
+        )
+
+    def _sum(self, a: ir.Value, b: ir.Value, whole: Dim) -> ir.Value:
+        """Checked 64-bit ``a + b``: on overflow, the sign of the sum differs from the signs of both operands."""
+        result = arith.addi(a, b)
+        signs = arith.andi(arith.xori(result, a), arith.xori(result, b))
+        self._require(arith.CmpIPredicate.sge, signs, _constant(0), self._too_large(whole))
+        return result
+
+    def _product(self, a: ir.Value, b: ir.Value, whole: Dim) -> ir.Value:
+        """Checked 64-bit ``a * b``: the limit follows from a constant factor, or the product is divided by a factor."""
+        for factor, other in ((_number(a), b), (_number(b), a)):
+            if factor:
+                limit = (2**63 - 1) // abs(factor)
+                self._require(arith.CmpIPredicate.sle, other, _constant(limit), self._too_large(whole))
+                self._require(arith.CmpIPredicate.sge, other, _constant(-limit), self._too_large(whole))
+                return arith.muli(a, b)
+        result = arith.muli(a, b)
+        is_zero = arith.cmpi(arith.CmpIPredicate.eq, a, _constant(0))
+        divided = arith.floordivsi(result, arith.select(is_zero, _constant(1), a))
+        wanted = arith.select(is_zero, divided, b)
+        self._require(arith.CmpIPredicate.eq, divided, wanted, self._too_large(whole))
+        return result
+
+    def _too_large(self, whole: Dim) -> str:
+        return f"{self._functions.function}: '{whole}' has more than 64 bits"
+
+    def _symbol(self, name: str) -> ir.Value:
+        if name not in self._symbols:
+            self._symbols[name] = memref.load(self._heap, [self._slot(name)])
+        return self._symbols[name]
+
+    def _slot(self, text: str) -> ir.Value:
+        return arith.constant(ir.IndexType.get(), self._functions.slots[text])
+
+
+def _number(value: ir.Value) -> int:
+    """The value of a constant; 0 for other values."""
+    op = defining_op(value)
+    return (
+        int(ir.IntegerAttr(op.attributes["value"]).value)
+        if op is not None and op.name == "arith.constant"
+        else 0
+    )
+
+
+def _constant(value: int) -> ir.Value:
+    return arith.constant(ir.IntegerType.get_signless(64), value)
+
+
+def erased(info: StructInfo) -> StructInfo:
+    """`info` with unknown dimensions in place of symbolic ones."""
+    if isinstance(info, Tensor):
+        return Tensor(_erased_dims(info.shape), info.dtype)
+    if isinstance(info, Shape):
+        return Shape(_erased_dims(info.values))
+    if isinstance(info, Tuple):
+        return Tuple([erased(item) for item in info.fields])
+    return info
+
+
+def _erased_dims(dims: tuple[Dim | None, ...] | None) -> list[int | None] | None:
+    return None if dims is None else [dim if isinstance(dim, int) else None for dim in dims]
+
+
+def _erased_type(type_: ir.Type) -> ir.Type:
+    try:
+        return type_ if isinstance(type_, ir.IndexType) else erased(struct_info(type_)).to_type()
+    except RelaxError:
+        return type_  # a type of an upstream op, without shapes
+
+
+def erase_signature(function: func.FuncOp) -> None:
+    """Erase the shapes in the types of a function's parameters and results."""
+    inputs = [_erased_type(t) for t in function.type.inputs]
+    results = [_erased_type(t) for t in function.type.results]
+    function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, results))
+
+
+def erase_types(function: func.FuncOp, functions: Mapping[str, func.FuncOp]) -> None:
+    """Erase the shapes in the types of all values of a function; requires that the signatures of callees are erased.
+
+    If the erased operands of an op no longer determine a static dimension of its result, a `match_shape` states it.
+    """
+    _erase_block(entry_block(function), functions)
+
+
+def _erase_block(block: ir.Block, functions: Mapping[str, func.FuncOp]) -> None:
+    for argument in block.arguments:
+        argument.set_type(_erased_type(argument.type))
+    for view in list(block.operations):
+        op = view.operation
+        with op.location:
+            _erase_op(op, functions)
+        for region in op.regions:
+            for inner in region.blocks:
+                _erase_block(inner, functions)
+
+
+def _erase_op(op: ir.Operation, functions: Mapping[str, func.FuncOp]) -> None:
+    if op.name == TUPLE:
+        op.results[0].set_type(ir.TupleType.get_tuple([v.type for v in op.operands]))
+        return
+    claims = [_erased_type(result.type) for result in op.results]
+    for result, claim, given in zip(op.results, claims, _given(op, claims, functions), strict=True):
+        if given == claim:
+            result.set_type(claim)
+            continue
+        users = list(result.uses)
+        result.set_type(given)
+        with ir.InsertionPoint.after(op):
+            known = _stated(Value(result), struct_info(claim))
+        for use in users:
+            use.owner.operation.operands[use.operand_number] = known.ssa
+
+
+def _stated(value: Value, claim: StructInfo) -> Value:
+    """`value` with the struct info `claim`, by a `match_shape` if necessary."""
+    if value.struct_info == claim:
+        return value
+    if isinstance(claim, Tuple):
+        return make_tuple(*(_stated(tuple_get_item(value, i), item) for i, item in enumerate(claim.fields)))
+    assert isinstance(claim, Tensor | Shape)
+    dims = claim.shape if isinstance(claim, Tensor) else claim.values
+    assert dims is not None
+    return match_shape(value, dims, new_dtype(value, claim))
+
+
+def new_dtype(value: Value, claim: StructInfo) -> str | None:
+    """The dtype of `claim`, if `value` is a tensor of unknown dtype; else None."""
+    info = value.struct_info
+    known = isinstance(info, Tensor) and info.dtype is not None
+    return None if known or not isinstance(claim, Tensor) or claim.dtype is None else claim.dtype.name
+
+
+def _given(op: ir.Operation, claims: list[ir.Type], functions: Mapping[str, func.FuncOp]) -> list[ir.Type]:
+    """The types deduced from the op's operands where they are less precise than `claims`; else the claims."""
+    cls = op_class(op)
+    if cls is None or not claims:
+        return claims
+    if op.name == "relax.call":
+        name = callee_of(op)
+        arguments = struct_info(op.operands[0].type)
+        assert isinstance(arguments, Tuple)
+        inferred: list[StructInfo] = [infer_call(name, functions[name], arguments.fields)]
+    elif cls.infer.__func__ is not RelaxOp.infer.__func__:  # type: ignore[attr-defined]  # class methods
+        inferred = list(as_sequence(cls.infer(cls.args_of(op))))
+    else:
+        return claims
+    return [
+        claim if implies(info, struct_info(claim)) else info.to_type()
+        for claim, info in zip(claims, inferred, strict=True)
+    ]
+
 
 REFUSED = {**EARLIER, **dict.fromkeys([*RENAMED, *ops_with(IsView)], "vm-memory-lower")}
 CHECKED = ops_with(CallsPacked)

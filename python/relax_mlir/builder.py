@@ -15,16 +15,14 @@ import numpy as np
 from relax_mlir.analysis.call_graph import acts, impure_functions
 from relax_mlir.analysis.invariants import unusable_name
 from relax_mlir.analysis.type_inference import infer_call
-from relax_mlir.dialects import calls, closures, shape_first, structure
+from relax_mlir.dialects import call_forms, calls, closures, structure
 from relax_mlir.dialects.attributes import PARAM_NAME, SYMBOL_BOUNDS
 from relax_mlir.dialects.base import implies
-from relax_mlir.dialects.bounds import bounds_attr, checked_bounds
-from relax_mlir.dialects.context_pool import pooled_context
-from relax_mlir.dialects.frames import Frame
-from relax_mlir.dialects.fresh_symbols import building
+from relax_mlir.dialects.call_forms import ShapeLike
+from relax_mlir.dialects.construction import Frame
+from relax_mlir.dialects.dialect import pooled_context
 from relax_mlir.dialects.location import user_location
-from relax_mlir.dialects.shape_first import ShapeLike
-from relax_mlir.dialects.type_queries import parameter_symbols
+from relax_mlir.dialects.symbols import bounds_attr, building, checked_bounds, parameter_symbols
 from relax_mlir.dialects.types import Callable, DimLike, Prim, StructInfo, Tensor, struct_info
 from relax_mlir.dialects.value import Scalar, Value, ValueLike, Var, as_value
 from relax_mlir.error import ArgumentError, ShapeError, UnknownNameError, expect
@@ -374,7 +372,7 @@ class BlockBuilder:
     ) -> Value:
         """Call a prim func of the module in destination-passing style; see `relax_mlir.op.call_tir`."""
         self._current("call_tir")
-        return shape_first.call_tir(callee, args, out, tir_vars)
+        return call_forms.call_tir(callee, args, out, tir_vars)
 
     call_tir_dyn = call_tir
 

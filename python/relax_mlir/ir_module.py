@@ -16,7 +16,7 @@ from relax_mlir.analysis.invariants import unusable_name
 from relax_mlir.diagnostics import of_error, parse_file, parse_module
 from relax_mlir.dialects import dialect
 from relax_mlir.dialects.attributes import PARAM_NAME, PRIM_FUNC
-from relax_mlir.dialects.context_pool import pooled_context
+from relax_mlir.dialects.dialect import pooled_context
 from relax_mlir.dialects.location import renamed
 from relax_mlir.error import (
     ArgumentError,

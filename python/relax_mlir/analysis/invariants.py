@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from relax_mlir import symbolic
 from relax_mlir.dialects import attributes as attr
 from relax_mlir.dialects.attributes import PATTERN, PATTERNS
-from relax_mlir.dialects.inplace import passed_results
-from relax_mlir.dialects.loops import known_integer
-from relax_mlir.dialects.op_attributes import against_attributes
-from relax_mlir.dialects.prim_params import PrimParam, prim_params
+from relax_mlir.dialects.calls import passed_results
+from relax_mlir.dialects.control import known_integer
+from relax_mlir.dialects.prim_funcs import PrimParam, against_attributes, prim_params
 from relax_mlir.dialects.structure import TUPLE
 from relax_mlir.dialects.types import Prim, Shape, StructInfo, Tensor, Tuple, dims_from_attr, struct_info
 from relax_mlir.dialects.value import Value

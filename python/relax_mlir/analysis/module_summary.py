@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from relax_mlir import symbolic
 from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.dialects.base import op_class
-from relax_mlir.dialects.bounds import bounds_around
 from relax_mlir.dialects.location import name_of
 from relax_mlir.dialects.memory import bytes_of, shape_dims
 from relax_mlir.dialects.structure import ConstantOp
+from relax_mlir.dialects.symbols import bounds_around
 from relax_mlir.dialects.types import StructInfo, Tensor, remembered_types, struct_info
 from relax_mlir.error import RelaxError, UnknownNameError, UnsupportedError
 from relax_mlir.ir_queries import entry_block

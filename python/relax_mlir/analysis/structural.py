@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.attributes import PARAMS, SYMBOL_BOUNDS
+from relax_mlir.dialects.base import dim_attribute_names, dims_in
 from relax_mlir.dialects.constants import byte_pieces
-from relax_mlir.dialects.prim_params import prim_params
-from relax_mlir.dialects.symbolic_attributes import dim_attribute_names, dims_in
+from relax_mlir.dialects.prim_funcs import prim_params
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, struct_info
 from relax_mlir.error import ArgumentError, RelaxError
 from relax_mlir.ir_queries import ops_of

@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.base import OpArgs, RelaxOp, as_sequence, implies, op_class
-from relax_mlir.dialects.bounds import read_bounds
-from relax_mlir.dialects.conversion import converted, is_convertible
-from relax_mlir.dialects.infer_rules import deduced
-from relax_mlir.dialects.structure import TUPLE, TupleGetItemOp
+from relax_mlir.dialects.calls import deduced
+from relax_mlir.dialects.structure import TUPLE, TupleGetItemOp, converted, is_convertible
+from relax_mlir.dialects.symbols import read_bounds
 from relax_mlir.dialects.traits import IsLoop, has_trait
 from relax_mlir.dialects.types import (
     Callable,

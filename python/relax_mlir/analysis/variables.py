@@ -8,11 +8,11 @@ from typing import TypeAlias
 
 from relax_mlir import symbolic
 from relax_mlir.analysis.well_formed import defining_symbols, parameter_names
+from relax_mlir.dialects.base import dim_attributes
 from relax_mlir.dialects.dialect import NAMESPACE
 from relax_mlir.dialects.structure import TUPLE, is_pure
-from relax_mlir.dialects.symbolic_attributes import dim_attributes
+from relax_mlir.dialects.symbols import parameter_symbols
 from relax_mlir.dialects.traits import EndsBlock, has_trait
-from relax_mlir.dialects.type_queries import parameter_symbols
 from relax_mlir.dialects.types import Prim, Shape, StructInfo, Tensor, Tuple, dims_from_attr, struct_info
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import RelaxError, UnknownNameError, expect

@@ -65,16 +65,14 @@ from relax_mlir.analysis.invariants import (
 from relax_mlir.analysis.type_inference import infer_call
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import PARAM_NAME, PRIM_FUNC
-from relax_mlir.dialects.base import implies
-from relax_mlir.dialects.bounds import read_bounds
+from relax_mlir.dialects.base import dim_attributes, implies
+from relax_mlir.dialects.calls import inplace_indices, passed_results
 from relax_mlir.dialects.closures import closure_info
-from relax_mlir.dialects.inplace import inplace_indices, passed_results
-from relax_mlir.dialects.ir_types import CallableType, ShapeAttr, ShapeValueType
-from relax_mlir.dialects.loops import counts_upwards, known_integer, surely_ends
-from relax_mlir.dialects.op_attributes import against_attributes
+from relax_mlir.dialects.control import counts_upwards, known_integer, surely_ends
+from relax_mlir.dialects.dialect import CallableType, ShapeAttr, ShapeValueType
+from relax_mlir.dialects.prim_funcs import against_attributes
 from relax_mlir.dialects.structure import TUPLE, is_pure
-from relax_mlir.dialects.symbolic_attributes import dim_attributes
-from relax_mlir.dialects.type_queries import parameter_symbols
+from relax_mlir.dialects.symbols import parameter_symbols, read_bounds
 from relax_mlir.dialects.types import (
     TYPE_INVARIANT,
     Callable,

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
-from relax_mlir.dialects.bounds import bounds_around
 from relax_mlir.dialects.nodes import Tuple
+from relax_mlir.dialects.symbols import bounds_around
 from relax_mlir.dialects.traits import EndsBlock, has_trait
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value, Var

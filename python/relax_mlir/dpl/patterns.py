@@ -11,13 +11,12 @@ import numpy as np
 
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.base import implies, ir_fields
-from relax_mlir.dialects.bounds import bounds_around
-from relax_mlir.dialects.checked_types import CheckedType
-from relax_mlir.dialects.extern_func import ExternFunc
+from relax_mlir.dialects.closures import ExternFunc
 from relax_mlir.dialects.nodes import Constant, Node, ShapeExpr, Tuple, TupleGetItem
+from relax_mlir.dialects.symbols import bounds_around
 from relax_mlir.dialects.traits import CallsFunction, InvokesClosure, ListsArguments, ops_with
 from relax_mlir.dialects.types import DimLike, Shape, StructInfo, Tensor, as_dim, shape_text
-from relax_mlir.dialects.value import Value, Var
+from relax_mlir.dialects.value import CheckedType, Value, Var
 from relax_mlir.error import ArgumentError, UnknownNameError, expect
 from relax_mlir.expr.bindings import Attrs, Binding, DataflowVar, Program
 from relax_mlir.expr.compound import Call

@@ -9,7 +9,9 @@ Constants, shapes and unnamed tuples are nested in the expressions that use them
 bindings. `Tuple` is the expression; ``rx.Tuple`` builds one from values, or a tuple struct info from struct infos.
 """
 
-from relax_mlir.dialects.checked_types import (
+from relax_mlir.dialects.closures import ExternFunc
+from relax_mlir.dialects.nodes import Constant, Node, PrimValue, ShapeExpr, Tuple, TupleGetItem
+from relax_mlir.dialects.value import (
     CheckedType,
     DynTensorType,
     FuncType,
@@ -17,10 +19,9 @@ from relax_mlir.dialects.checked_types import (
     PrimType,
     ShapeType,
     TupleType,
+    Value,
+    Var,
 )
-from relax_mlir.dialects.extern_func import ExternFunc
-from relax_mlir.dialects.nodes import Constant, Node, PrimValue, ShapeExpr, Tuple, TupleGetItem
-from relax_mlir.dialects.value import Value, Var
 from relax_mlir.expr.bindings import Attrs, Binding, DataflowVar, MatchCast, MatchShape, VarBinding
 from relax_mlir.expr.compound import (
     BindingBlock,

@@ -11,7 +11,7 @@ from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.capi import Version, version
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects import constants, dtypes, types
-from relax_mlir.dialects.extern_func import ExternFunc, ExternFuncOp
+from relax_mlir.dialects.closures import ExternFunc, ExternFuncOp
 from relax_mlir.dialects.location import name_of
 from relax_mlir.dialects.nodes import Constant, Node, PrimValue, Resolver, ShapeExpr, Tuple, TupleGetItem
 from relax_mlir.dialects.structure import (

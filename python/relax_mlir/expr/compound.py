@@ -9,13 +9,12 @@ from relax_mlir.analysis.call_graph import is_pure
 from relax_mlir.dialects import structure
 from relax_mlir.dialects.attributes import PRIM_FUNC, SIGNATURE
 from relax_mlir.dialects.base import RelaxOp, op_class
-from relax_mlir.dialects.checked_types import CheckedType, checked_type
-from relax_mlir.dialects.extern_func import ExternFunc
+from relax_mlir.dialects.closures import ExternFunc
 from relax_mlir.dialects.nodes import Node, ShapeExpr, Tuple, TupleGetItem
 from relax_mlir.dialects.traits import CallsFunction, InvokesClosure, ListsArguments, has_trait
 from relax_mlir.dialects.types import Callable, StructInfo, dims_from_attr, struct_info
 from relax_mlir.dialects.types import Tuple as TupleInfo
-from relax_mlir.dialects.value import Value, Var
+from relax_mlir.dialects.value import CheckedType, Value, Var, checked_type
 from relax_mlir.error import ArgumentError, RelaxError, expect
 from relax_mlir.expr.bindings import (
     DATAFLOW,

@@ -11,9 +11,8 @@ from relax_mlir.builder import BlockBuilder
 from relax_mlir.dialects import calls, structure
 from relax_mlir.dialects.attributes import FUNCTION_ATTRS
 from relax_mlir.dialects.base import RelaxOp, ir_fields
-from relax_mlir.dialects.closures import MakeClosureOp, invocation_result
+from relax_mlir.dialects.closures import ExternFunc, MakeClosureOp, invocation_result
 from relax_mlir.dialects.control import if_then_else
-from relax_mlir.dialects.extern_func import ExternFunc
 from relax_mlir.dialects.location import user_location
 from relax_mlir.dialects.nodes import Constant, Node, Tuple, TupleGetItem
 from relax_mlir.dialects.types import Callable, Object, Shape, StructInfo, dims_attr

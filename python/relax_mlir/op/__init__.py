@@ -8,122 +8,107 @@ from __future__ import annotations
 from relax_mlir.dialects.binary import (
     add,
     atan2,
+    bitwise_and,
+    bitwise_or,
+    bitwise_xor,
+    clip,
     divide,
+    equal,
     ewise_fma,
     floor_divide,
     floor_mod,
+    greater,
+    greater_equal,
+    left_shift,
+    less,
+    less_equal,
     log_add_exp,
+    logical_and,
+    logical_or,
+    logical_xor,
     maximum,
     minimum,
     mod,
     multiply,
+    not_equal,
     power,
-    subtract,
-)
-from relax_mlir.dialects.bitwise import (
-    bitwise_and,
-    bitwise_or,
-    bitwise_xor,
-    left_shift,
     right_shift,
+    subtract,
+    where,
 )
+from relax_mlir.dialects.call_forms import call_inplace_packed, call_py_func, call_tir, call_tir_dyn
 from relax_mlir.dialects.calls import (
     call_dps_packed,
     call_packed,
     call_pure_packed,
-)
-from relax_mlir.dialects.calls_of_python import (
-    call_inplace_packed,
-    call_py_func,
-)
-from relax_mlir.dialects.cast import (
-    astype,
-)
-from relax_mlir.dialects.closures import invoke_closure, invoke_pure_closure
-from relax_mlir.dialects.collapse import (
-    collapse_sum_like,
-    collapse_sum_to,
-)
-from relax_mlir.dialects.comparison import (
-    equal,
-    greater,
-    greater_equal,
-    less,
-    less_equal,
-    not_equal,
-)
-from relax_mlir.dialects.control import (
-    if_then_else,
-)
-from relax_mlir.dialects.create import (
-    arange,
-    full,
-    full_like,
-    ones,
-    ones_like,
-    zeros,
-    zeros_like,
-)
-from relax_mlir.dialects.data_dependent import (
-    nonzero,
-    unique,
-)
-from relax_mlir.dialects.dynamic_slices import (
-    dynamic_strided_slice,
-)
-from relax_mlir.dialects.effects import assert_op, print
-from relax_mlir.dialects.einsum import (
-    einsum,
-)
-from relax_mlir.dialects.extern_func import ExternFunc, extern_func
-from relax_mlir.dialects.gather import gather_elements, gather_nd, index_tensor
-from relax_mlir.dialects.infer_rules import (
+    call_tir_inplace,
     register_infer,
     unregister_infer,
 )
-from relax_mlir.dialects.inplace import call_tir_inplace
-from relax_mlir.dialects.integers import (
-    prim_to_tensor,
+from relax_mlir.dialects.closures import ExternFunc, extern_func, invoke_closure, invoke_pure_closure
+from relax_mlir.dialects.control import (
+    for_loop,
+    if_then_else,
+    while_loop,
 )
-from relax_mlir.dialects.layout_transform import (
-    layout_transform,
+from relax_mlir.dialects.create import (
+    arange,
+    eye,
+    eye_like,
+    full,
+    full_like,
+    hamming_window,
+    one_hot,
+    ones,
+    ones_like,
+    tril,
+    triu,
+    zeros,
+    zeros_like,
+)
+from relax_mlir.dialects.effects import assert_op, print
+from relax_mlir.dialects.indexing import (
+    dynamic_strided_slice,
+    gather_elements,
+    gather_nd,
+    index_put,
+    index_tensor,
+    scatter_elements,
+    scatter_nd,
+    slice_scatter,
 )
 from relax_mlir.dialects.linear_algebra import (
+    einsum,
     matmul,
-)
-from relax_mlir.dialects.logical import (
-    logical_and,
-    logical_or,
-    logical_xor,
-)
-from relax_mlir.dialects.loops import (
-    for_loop,
-    while_loop,
 )
 from relax_mlir.dialects.manipulate import (
     broadcast_to,
     concat,
+    flip,
+    meshgrid,
+    outer,
     permute_dims,
+    repeat,
+    reverse_sequence,
+    roll,
     split,
+    stack,
     strided_slice,
     take,
+    tile,
 )
 from relax_mlir.dialects.memory import (
     call_prim,
 )
-from relax_mlir.dialects.one_hot import (
-    one_hot,
-)
-from relax_mlir.dialects.quantiles import (
-    bucketize,
-    median,
-    multinomial_from_uniform,
-    searchsorted,
-)
 from relax_mlir.dialects.quantization import dequantize, quantize
+from relax_mlir.dialects.rearrange import layout_transform
 from relax_mlir.dialects.reduce import (
     argmax,
     argmin,
+    collapse_sum_like,
+    collapse_sum_to,
+    cumprod,
+    cumsum,
     logical_all,
     logical_any,
     logsumexp,
@@ -135,78 +120,49 @@ from relax_mlir.dialects.reduce import (
     sum,
     variance,
 )
-from relax_mlir.dialects.repetition import (
-    flip,
-    repeat,
-    roll,
-    tile,
-)
-from relax_mlir.dialects.reverse_sequence import (
-    reverse_sequence,
-)
-from relax_mlir.dialects.scan import cumprod, cumsum
-from relax_mlir.dialects.scatter import index_put, scatter_elements, scatter_nd
-from relax_mlir.dialects.select import (
-    clip,
-    where,
-)
-from relax_mlir.dialects.shape_first import call_tir, call_tir_dyn
-from relax_mlir.dialects.shape_functions import (
+from relax_mlir.dialects.shapes import (
     bind_shape,
     ewise_add,
     shape_equal,
-    shaped,
-)
-from relax_mlir.dialects.shape_values import (
     shape_to_tensor,
+    shaped,
     size,
     tensor_to_shape,
 )
-from relax_mlir.dialects.signal import (
-    hamming_window,
-)
-from relax_mlir.dialects.slice_updates import (
-    slice_scatter,
-)
-from relax_mlir.dialects.sorting import argsort, sort, topk
-from relax_mlir.dialects.stacking import (
-    meshgrid,
-    outer,
-    stack,
+from relax_mlir.dialects.sorting import (
+    argsort,
+    bucketize,
+    median,
+    multinomial_from_uniform,
+    nonzero,
+    searchsorted,
+    sort,
+    topk,
+    unique,
 )
 from relax_mlir.dialects.structure import (
     constant,
     make_tuple,
     match_shape,
+    prim_to_tensor,
     prim_value,
     shape_expr,
     shape_of,
     tuple_get_item,
 )
-from relax_mlir.dialects.triangle import (
-    eye,
-    eye_like,
-    tril,
-    triu,
-)
-from relax_mlir.dialects.trigonometric import (
+from relax_mlir.dialects.unary import (
+    abs,
     acos,
     acosh,
     asin,
     asinh,
+    astype,
     atan,
     atanh,
-    cos,
-    cosh,
-    sin,
-    sinh,
-    tan,
-    tanh,
-)
-from relax_mlir.dialects.unary import (
-    abs,
     bitwise_not,
     ceil,
+    cos,
+    cosh,
     erf,
     exp,
     expm1,
@@ -224,8 +180,12 @@ from relax_mlir.dialects.unary import (
     rsqrt,
     sigmoid,
     sign,
+    sin,
+    sinh,
     sqrt,
     square,
+    tan,
+    tanh,
     trunc,
 )
 from relax_mlir.dialects.views import expand_dims, flatten, reshape, squeeze

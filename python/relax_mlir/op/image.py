@@ -1,6 +1,5 @@
 """Builders of the ops on images: ``R.image.resize2d(x, (64, 64))``."""
 
-from relax_mlir.dialects.grid_sample import affine_grid, grid_sample
-from relax_mlir.dialects.image import resize2d, resize3d
+from relax_mlir.dialects.image import affine_grid, grid_sample, resize2d, resize3d
 
 __all__ = ["affine_grid", "grid_sample", "resize2d", "resize3d"]

@@ -6,8 +6,8 @@ from relax_mlir.dialects.memory import (
     copy,
     kill_storage,
     kill_tensor,
+    view,
 )
-from relax_mlir.dialects.memory_view import view
 
 __all__ = [
     "alloc_storage",

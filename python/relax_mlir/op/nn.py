@@ -11,25 +11,25 @@ from relax_mlir.dialects.activations import (
     selu,
     softplus,
 )
-from relax_mlir.dialects.adaptive_pooling import (
-    adaptive_avg_pool1d,
-    adaptive_avg_pool2d,
-    adaptive_avg_pool3d,
-    adaptive_max_pool1d,
-    adaptive_max_pool2d,
-    adaptive_max_pool3d,
+from relax_mlir.dialects.convolution import (
+    conv1d,
+    conv1d_transpose,
+    conv2d,
+    conv2d_transpose,
+    conv3d,
+    conv3d_transpose,
 )
-from relax_mlir.dialects.attention_var_len import attention_var_len
-from relax_mlir.dialects.batch_norm import batch_norm
-from relax_mlir.dialects.convolution import conv1d, conv2d, conv3d
-from relax_mlir.dialects.dropout import dropout
-from relax_mlir.dialects.group_norm import group_norm, instance_norm
 from relax_mlir.dialects.losses import cross_entropy_with_logits, nll_loss
 from relax_mlir.dialects.nn import (
     attention,
     attention_bias,
+    attention_var_len,
+    batch_norm,
+    dropout,
     gelu,
     gelu_tanh,
+    group_norm,
+    instance_norm,
     layer_norm,
     log_softmax,
     relu,
@@ -39,6 +39,12 @@ from relax_mlir.dialects.nn import (
 )
 from relax_mlir.dialects.padding import pad
 from relax_mlir.dialects.pooling import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    adaptive_max_pool3d,
     avg_pool1d,
     avg_pool2d,
     avg_pool3d,
@@ -47,13 +53,7 @@ from relax_mlir.dialects.pooling import (
     max_pool3d,
 )
 from relax_mlir.dialects.rearrange import batch_flatten, pixel_shuffle, pixel_unshuffle
-from relax_mlir.dialects.recurrent import gru_steps, lstm_steps, rnn_steps
-from relax_mlir.dialects.recurrent_layers import gru, lstm, rnn
-from relax_mlir.dialects.transposed_convolution import (
-    conv1d_transpose,
-    conv2d_transpose,
-    conv3d_transpose,
-)
+from relax_mlir.dialects.recurrent import gru, gru_steps, lstm, lstm_steps, rnn, rnn_steps
 
 __all__ = [
     "adaptive_avg_pool1d",

@@ -20,11 +20,10 @@ from typing import Any
 
 from relax_mlir.dialects import dialect
 from relax_mlir.dialects.base import RelaxOp, op_classes
-from relax_mlir.dialects.fresh_symbols import building
-from relax_mlir.dialects.infer_rules import register_infer, rule_of, unregister_infer
+from relax_mlir.dialects.calls import register_infer, rule_of, unregister_infer
 from relax_mlir.dialects.location import located_at
-from relax_mlir.dialects.pattern_kinds import OpPatternKind
-from relax_mlir.dialects.traits import HasEffect, IsView, ops_with
+from relax_mlir.dialects.symbols import building
+from relax_mlir.dialects.traits import HasEffect, IsView, OpPatternKind, ops_with
 from relax_mlir.dialects.types import StructInfo, Tensor, Tuple
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import ArgumentError, DTypeError, UnknownNameError, UnsupportedError, expect

@@ -22,8 +22,8 @@ __getattr__ = lazy_names(
     {
         "DataflowMutator": "mutator",
         "ExprMutator": "mutator",
-        "ExprVisitor": "visitor",
-        "PyExprMutator": "construct_mutator",
-        "PyExprVisitor": "construct_visitor",
+        "ExprVisitor": "mutator",
+        "PyExprMutator": "constructs",
+        "PyExprVisitor": "constructs",
     },
 )

@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from relax_mlir.analysis.well_formed import defining_symbols, parameter_names
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import PARAM_NAME, PRIM_FUNC
-from relax_mlir.dialects.bounds import read_bounds
+from relax_mlir.dialects.base import dim_attributes, substitute_attributes
 from relax_mlir.dialects.structure import TUPLE, MatchShapeOp, is_pure, pack, unpack
-from relax_mlir.dialects.symbolic_attributes import dim_attributes, substitute_attributes
+from relax_mlir.dialects.symbols import read_bounds
 from relax_mlir.dialects.types import StructInfo, Tuple, struct_info, substitute
 from relax_mlir.error import ArgumentError, RelaxError
 from relax_mlir.ir_queries import callee_of, entry_block, ops_of, symbols_named

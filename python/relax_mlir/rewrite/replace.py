@@ -19,8 +19,8 @@ from relax_mlir.dialects.structure import (
     match_shape,
     tuple_get_item,
 )
+from relax_mlir.dialects.symbols import contains_unknown
 from relax_mlir.dialects.traits import EndsBlock, has_trait
-from relax_mlir.dialects.type_queries import contains_unknown
 from relax_mlir.dialects.types import Callable, Shape, StructInfo, Tensor, Tuple, struct_info
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import ArgumentError, DTypeError, RelaxError, ShapeError, UnknownNameError

@@ -9,7 +9,7 @@ import numpy as np
 import tvm_ffi
 
 from relax_mlir.dialects import dtypes
-from relax_mlir.dialects.shape_first import RUN_DPS
+from relax_mlir.dialects.call_forms import RUN_DPS
 from relax_mlir.error import PackedFunctionError, ShapeError
 from relax_mlir.ffi import to_ffi, to_numpy
 from relax_mlir.lowering.legalize.runtime_calls import NONZERO, UNIQUE

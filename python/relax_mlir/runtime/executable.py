@@ -18,7 +18,7 @@ import tvm_ffi
 
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import LATENCY_CRITICAL, PACKED, PROFILE_SITES, SIGNATURE, TAKES_HANDLES
-from relax_mlir.dialects.bounds import read_bounds
+from relax_mlir.dialects.symbols import read_bounds
 from relax_mlir.error import (
     ArgumentError,
     UnknownNameError,

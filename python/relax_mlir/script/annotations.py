@@ -8,11 +8,19 @@ from typing import Any, TypeVar
 
 from relax_mlir import op, symbolic
 from relax_mlir.dialects.dtypes import DTYPES
-from relax_mlir.dialects.python_protocols import Dims
-from relax_mlir.dialects.shape_functions import bind_shape
-from relax_mlir.dialects.size_limits import MAX_RANK
-from relax_mlir.dialects.types import Callable, Object, Prim, Shape, StructInfo, Tensor, Tuple, as_dim
-from relax_mlir.dialects.value import Value
+from relax_mlir.dialects.shapes import bind_shape
+from relax_mlir.dialects.types import (
+    MAX_RANK,
+    Callable,
+    Object,
+    Prim,
+    Shape,
+    StructInfo,
+    Tensor,
+    Tuple,
+    as_dim,
+)
+from relax_mlir.dialects.value import Dims, Value
 from relax_mlir.error import RelaxError, UnknownNameError
 from relax_mlir.script.scope import ATTRIBUTES, INTEGERS, POISON, Scope, require_exact
 from relax_mlir.script.source import Poisoned, Problem

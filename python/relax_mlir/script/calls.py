@@ -15,7 +15,7 @@ from relax_mlir.analysis.type_inference import infer_call
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.attributes import FUNCTION_ATTRS, PRIM_FUNC
 from relax_mlir.dialects.base import RelaxOp, implies, ir_fields, op_classes
-from relax_mlir.dialects.calls import CallOp
+from relax_mlir.dialects.calls import CallOp, inplace_call
 from relax_mlir.dialects.closures import (
     InvokeClosureOp,
     InvokePureClosureOp,
@@ -25,7 +25,6 @@ from relax_mlir.dialects.closures import (
 )
 from relax_mlir.dialects.effects import assert_op
 from relax_mlir.dialects.effects import print as print_values
-from relax_mlir.dialects.inplace import inplace_call
 from relax_mlir.dialects.structure import (
     constant,
     make_tuple,

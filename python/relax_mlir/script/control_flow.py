@@ -7,10 +7,10 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from relax_mlir.dialects import integers
+from relax_mlir.dialects import structure
 from relax_mlir.dialects.base import implies
-from relax_mlir.dialects.frames import inserting, unfinished
-from relax_mlir.dialects.loops import agreed, build_for, build_while
+from relax_mlir.dialects.construction import inserting, unfinished
+from relax_mlir.dialects.control import agreed, build_for, build_while
 from relax_mlir.dialects.types import StructInfo, as_dim
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import RelaxError
@@ -357,7 +357,7 @@ def _bound(block: Block, node: ast.expr) -> Any:  # noqa: ANN401 - an int, an ex
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return block.expressions.apply(node, as_dim, node.value)
     found = block.expressions.evaluate(node)
-    if isinstance(found, Expr) or integers.is_integer(found):
+    if isinstance(found, Expr) or structure.is_integer(found):
         return found
     if isinstance(found, int) and not isinstance(found, bool):
         return found
@@ -390,7 +390,7 @@ def _initial(block: Block, node: ast.expr, names: Sequence[str]) -> list[Value]:
             )
             raise Problem(node, message, "DTypeError")
         if isinstance(value, int):
-            value = block.expressions.apply(node, integers.as_integer, "loop", value)
+            value = block.expressions.apply(node, structure.as_integer, "loop", value)
         values.append(block.expressions.relax_value(node, value))
     return values
 
@@ -414,7 +414,7 @@ def _round(
         place = places.get(name, node)
         value = inner.expressions.scope.values[name]
         if isinstance(value, int) and not isinstance(value, bool):
-            value = inner.expressions.apply(place, integers.as_integer, name, value)
+            value = inner.expressions.apply(place, structure.as_integer, name, value)
         value = inner.expressions.relax_value(place, value)
         try:
             with inner.expressions.at(place):

@@ -11,14 +11,13 @@ from typing import Any, ParamSpec, TypeGuard, TypeVar
 import numpy as np
 
 from relax_mlir import symbolic
-from relax_mlir.dialects import indexing, integers
+from relax_mlir.dialects import indexing, structure
+from relax_mlir.dialects.constants import from_torch, is_torch
 from relax_mlir.dialects.control import choose, flag_of
 from relax_mlir.dialects.location import located_at
-from relax_mlir.dialects.python_protocols import Dims
 from relax_mlir.dialects.structure import constant, make_tuple, prim_value, shape_expr
-from relax_mlir.dialects.torch_tensors import from_torch, is_torch
 from relax_mlir.dialects.types import Shape, Tensor
-from relax_mlir.dialects.value import Value, as_value
+from relax_mlir.dialects.value import Dims, Value, as_value
 from relax_mlir.error import RelaxError
 from relax_mlir.mlir import ir
 from relax_mlir.script.annotations import attribute_of, shape_attribute
@@ -43,7 +42,7 @@ def branch_condition(expressions: Expressions, node: ast.expr) -> ir.Value | boo
         left, right = expressions.evaluate(node.left), expressions.evaluate(node.comparators[0])
         if _are_integers(left, right):
             name = COMPARISONS[type(node.ops[0])][0]
-            known: ir.Value | bool = expressions.apply(node, integers.comparison, name, left, right)
+            known: ir.Value | bool = expressions.apply(node, structure.comparison, name, left, right)
             return known
         found = _compared(expressions, node, node.ops[0], left, right)
     else:
@@ -53,7 +52,7 @@ def branch_condition(expressions: Expressions, node: ast.expr) -> ir.Value | boo
     value = expressions.relax_value(node, found)
     info = value.struct_info
     if not isinstance(info, Tensor) or info.shape != () or str(info.dtype) != "bool":
-        hint = f"; compare it, as in `{ast.unparse(node)} != 0`" if integers.is_integer(value) else ""
+        hint = f"; compare it, as in `{ast.unparse(node)} != 0`" if structure.is_integer(value) else ""
         raise Problem(
             node, f"the condition is {info}, expected a bool tensor of rank 0{hint}", "ArgumentError"
         )
@@ -78,7 +77,7 @@ def _compared(expressions: Expressions, node: ast.expr, kind: ast.cmpop, left: A
         raise Problem(node, "`in` and `is` have no meaning for tensors")
     name, compare = COMPARISONS[type(kind)]
     if _are_integers(left, right):
-        return expressions.apply(node, integers.compare, name, left, right)
+        return expressions.apply(node, structure.compare, name, left, right)
     if not isinstance(left, Value) and not isinstance(right, Value):
         return expressions.apply(node, compare, left, right)
     return expressions.apply(node, expressions.calls.op(name), left, right)
@@ -86,7 +85,7 @@ def _compared(expressions: Expressions, node: ast.expr, kind: ast.cmpop, left: A
 
 def _are_integers(left: Any, right: Any) -> bool:  # noqa: ANN401 - what `evaluate` gave
     """True if a side of a comparison is a symbolic expression or an integer value."""
-    return any(isinstance(item, symbolic.Expr) or integers.is_integer(item) for item in (left, right))
+    return any(isinstance(item, symbolic.Expr) or structure.is_integer(item) for item in (left, right))
 
 
 def connection(expressions: Expressions, node: ast.BoolOp) -> Any:  # noqa: ANN401 - a value or a bool
@@ -156,7 +155,7 @@ def _integer(expressions: Expressions, part: ast.expr) -> Dim:
     found: Any = expressions.evaluate(part)
     if isinstance(found, int | Expr) and not isinstance(found, bool):
         return found
-    if integers.is_integer(found):
+    if structure.is_integer(found):
         text = ast.unparse(part)
         raise Problem(
             part, f"`{text}` is known at run time only; R.match_shape({text}, (i,)) gives it a symbol"
@@ -299,8 +298,8 @@ class Expressions:
         if isinstance(node.op, ast.Not):
             return negation(self, node)
         item = self.evaluate(node.operand)
-        if isinstance(node.op, ast.USub) and integers.is_integer(item):
-            return self.apply(node, integers.arithmetic, "subtract", 0, item)
+        if isinstance(node.op, ast.USub) and structure.is_integer(item):
+            return self.apply(node, structure.arithmetic, "subtract", 0, item)
         return self.apply(node, UNARY[type(node.op)], item)
 
     def visit_BinOp(self, node: ast.BinOp) -> Any:  # noqa: ANN401
@@ -312,7 +311,7 @@ class Expressions:
         if type(kind) not in BINARY:
             raise Problem(node, "shifts of tensors have no operator; write R.left_shift or R.right_shift")
         for one, other in ((left, right), (right, left)):
-            if isinstance(one, float) and (isinstance(other, Expr) or integers.is_integer(other)):
+            if isinstance(one, float) and (isinstance(other, Expr) or structure.is_integer(other)):
                 message = f"an integer and the float {one}: make a tensor of the integer, R.prim_to_tensor(…)"
                 raise Problem(node, message, "DTypeError")
         return self.apply(node, BINARY[type(kind)], left, right)

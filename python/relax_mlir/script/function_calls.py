@@ -12,17 +12,21 @@ import numpy as np
 from relax_mlir import op
 from relax_mlir.analysis.invariants import filled_buffers
 from relax_mlir.dialects import memory, vm
-from relax_mlir.dialects.calls import CallTirOp, call_dps_packed, call_packed, call_pure_packed
-from relax_mlir.dialects.calls_of_python import call_inplace_packed, call_py_func
+from relax_mlir.dialects.call_forms import (
+    ShapeLike,
+    call_inplace_packed,
+    call_prim_func,
+    call_py_func,
+    call_registered,
+    declared_params,
+)
+from relax_mlir.dialects.calls import CallTirOp, call_dps_packed, call_packed, call_pure_packed, has_rule
+from relax_mlir.dialects.closures import ExternFunc, ExternFuncOp, extern_func, result_of
 from relax_mlir.dialects.dtypes import DTYPES, DType
-from relax_mlir.dialects.extern_func import ExternFunc, ExternFuncOp, extern_func, result_of
-from relax_mlir.dialects.infer_rules import has_rule
-from relax_mlir.dialects.layout_transform import layout_transform
-from relax_mlir.dialects.memory import call_prim
-from relax_mlir.dialects.memory_view import view
-from relax_mlir.dialects.shape_first import ShapeLike, call_prim_func, call_registered, declared_params
+from relax_mlir.dialects.memory import call_prim, view
+from relax_mlir.dialects.rearrange import layout_transform
 from relax_mlir.dialects.structure import match_shape, prim_value, shape_expr
-from relax_mlir.dialects.type_queries import all_dims
+from relax_mlir.dialects.symbols import all_dims
 from relax_mlir.dialects.types import Callable as CallableInfo
 from relax_mlir.dialects.types import Object, Shape, StructInfo, Tensor, Tuple, as_dim, dims_attr
 from relax_mlir.dialects.value import Value, create

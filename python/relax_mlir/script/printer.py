@@ -23,11 +23,11 @@ from relax_mlir.dialects.attributes import (
     SYMBOL_BOUNDS,
 )
 from relax_mlir.dialects.base import RelaxOp, ir_fields, op_class
-from relax_mlir.dialects.bounds import read_bounds
 from relax_mlir.dialects.constants import broadcast_splat, resource_name, to_numpy
+from relax_mlir.dialects.control import known_integer, loop_symbol
 from relax_mlir.dialects.location import located_at
-from relax_mlir.dialects.loops import known_integer, loop_symbol
 from relax_mlir.dialects.structure import TUPLE, integer_of
+from relax_mlir.dialects.symbols import read_bounds
 from relax_mlir.dialects.traits import (
     IsConditional,
     IsLoop,

@@ -12,8 +12,8 @@ from relax_mlir.builder import BlockBuilder
 from relax_mlir.dialects.attributes import FORCE_PURE, SYMBOL_BOUNDS
 from relax_mlir.dialects.base import implies
 from relax_mlir.dialects.structure import constant, match_shape, shape_expr
+from relax_mlir.dialects.symbols import parameter_symbols
 from relax_mlir.dialects.traits import HasEffect, has_trait
-from relax_mlir.dialects.type_queries import parameter_symbols
 from relax_mlir.dialects.types import Callable, Object, Shape, StructInfo, Tensor, Tuple
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import ArgumentError, RelaxError

@@ -10,7 +10,7 @@ from relax_mlir import te
 from relax_mlir.analysis.structural import structural_equal, structural_hash
 from relax_mlir.dialects.attributes import PRIM_FUNC
 from relax_mlir.dialects.base import op_class
-from relax_mlir.dialects.bounds import bounds_around
+from relax_mlir.dialects.symbols import bounds_around
 from relax_mlir.dialects.types import StructInfo, Tensor, Tuple, struct_info
 from relax_mlir.dialects.value import Var
 from relax_mlir.error import ArgumentError, UnsupportedError, expect
@@ -23,7 +23,7 @@ from relax_mlir.lowering.legalize.strategies import computed, out_type, placehol
 from relax_mlir.lowering.pipeline import PREFIX, pipeline
 from relax_mlir.mlir import func, ir
 from relax_mlir.op.op_registry import Op, written_name
-from relax_mlir.passes.fusion.fused_names import joined_name
+from relax_mlir.passes.fusion.fuse_ops import joined_name
 from relax_mlir.strategy.op_strategy import (
     OpImplementation,
     OpStrategy,

@@ -22,8 +22,7 @@ from relax_mlir.dialects.attributes import (
 )
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.location import name_of
-from relax_mlir.dialects.op_attributes import against_attributes
-from relax_mlir.dialects.prim_params import PrimParam, prim_params
+from relax_mlir.dialects.prim_funcs import PrimParam, against_attributes, prim_params
 from relax_mlir.error import RelaxError
 from relax_mlir.ir_module import IRModule
 from relax_mlir.ir_queries import entry_block, has_one_use

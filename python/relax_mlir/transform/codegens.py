@@ -9,7 +9,7 @@ from relax_mlir.error import ArgumentError, UnknownNameError, expect
 from relax_mlir.transform import registry
 
 if TYPE_CHECKING:
-    from relax_mlir.dialects.extern_func import ExternFunc
+    from relax_mlir.dialects.closures import ExternFunc
     from relax_mlir.dialects.value import Value
     from relax_mlir.passes.patterns.codegen_region import CodegenRegion
 

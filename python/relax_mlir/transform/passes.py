@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from relax_mlir.capi import changed
 from relax_mlir.dialects.attributes import PRIM_ATTRS, PRIM_FUNC, SKIP_OPTIMIZATION
-from relax_mlir.dialects.bounds import read_bounds
+from relax_mlir.dialects.symbols import read_bounds
 from relax_mlir.error import ArgumentError, PassError, RelaxError, expect
 from relax_mlir.fork_safety import cached_property
 from relax_mlir.ir_module import IRModule, as_function, functions_of, kept, put, remove

@@ -22,7 +22,7 @@ import numpy as np
 import tvm_ffi
 
 from relax_mlir.dialects import dtypes
-from relax_mlir.dialects.torch_tensors import from_torch, is_torch
+from relax_mlir.dialects.constants import from_torch, is_torch
 from relax_mlir.error import ArgumentError, DTypeError, UnknownNameError
 from relax_mlir.ffi import to_numpy
 

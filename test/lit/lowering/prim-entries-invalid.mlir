@@ -1,5 +1,5 @@
 // RUN: not relax-opt %s --check-prim-funcs 2>&1 | filecheck %s
-// prim_entries.py: entries of prim funcs have the parameters of these, and no body.
+// prim_funcs.py: entries of prim funcs have the parameters of these, and no body.
 
 func.func private @f(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {relax.prim_func} {
   return %x : tensor<?xf32>

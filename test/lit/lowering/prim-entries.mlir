@@ -1,6 +1,6 @@
 // RUN: relax-opt %s --relax-to-memrefs | filecheck %s
 // RUN: relax-opt %s --legalize-ops | relax-opt --relax-to-memrefs | filecheck %s
-// prim_entries.py: a prim func on memory that chooses between one on memory and one on tensors.
+// prim_funcs.py: a prim func on memory that chooses between one on memory and one on tensors.
 
 !n = tensor<?xf32, #relax.shape<["n"]>>
 

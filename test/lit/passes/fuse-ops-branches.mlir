@@ -1,4 +1,4 @@
-// Loops around a conditional move into its branches, if one of these takes them. (`sink_into_branches.py`)
+// Loops around a conditional move into its branches, if one of these takes them. (`fuse_ops.py`)
 // RUN: relax-opt %s --fuse-ops --explain-fusion -o %t 2>&1 | filecheck %s
 // RUN: filecheck %s --check-prefix=IR < %t
 

@@ -1,6 +1,6 @@
 // RUN: relax-opt %s --legalize-ops --fuse-ops --symbol-dce | filecheck %s
 // RUN: relax-opt %s --legalize-ops --fuse-ops --explain-fusion -o %t 2>&1 | filecheck %s --check-prefix=EXPLAIN
-// fuse_ops.py, prim_costs.py, report.py: what is repeated, and what is not.
+// fuse_ops.py, prim_loops.py, report.py: what is repeated, and what is not.
 
 // Cheap work is repeated for every row that it is broadcast to.
 // CHECK-LABEL: func.func @broadcast

@@ -1,7 +1,7 @@
 // RUN: relax-opt %s --legalize-ops --fuse-ops --symbol-dce | filecheck %s
 // RUN: relax-opt %s --legalize-ops --fuse-ops --explain-fusion -o %t 2>&1 | filecheck %s --check-prefix=EXPLAIN
 // RUN: relax-opt %s --relax-to-kernels | filecheck %s --check-prefix=KERNEL
-// prim_slices.py: loops through slices and concatenations, and into reductions.
+// prim_merging.py: loops through slices and concatenations, and into reductions.
 
 // The parts of a concatenation are loops of their own, which write into the result.
 // CHECK-LABEL: func.func @parts

@@ -1,4 +1,4 @@
-// A prim func on memory takes a loop over its result where it stores that. (`prim_stores.py`)
+// A prim func on memory takes a loop over its result where it stores that. (`prim_merging.py`)
 // RUN: relax-opt %s --fuse-ops --explain-fusion -o %t 2>&1 | filecheck %s
 // RUN: filecheck %s --check-prefix=IR < %t
 

@@ -1,6 +1,6 @@
 // RUN: relax-opt %s --legalize-ops --fuse-ops --symbol-dce | filecheck %s
 // RUN: relax-opt %s --legalize-ops --fuse-ops --explain-fusion 2>&1 | filecheck %s --check-prefix=WHY
-// prim_transposes.py: contractions read permuted operands as they lie, where their kernels can.
+// prim_merging.py: contractions read permuted operands as they lie, where their kernels can.
 
 // CHECK-DAG: #[[ROWS:.*]] = affine_map<(d0, d1, d2) -> (d0, d2)>
 // CHECK-DAG: #[[LINES:.*]] = affine_map<(d0, d1, d2) -> (d1, d2)>

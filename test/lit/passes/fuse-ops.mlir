@@ -1,6 +1,6 @@
 // RUN: relax-opt %s --legalize-ops --fuse-ops --symbol-dce | filecheck %s
 // RUN: relax-opt %s --legalize-ops --fuse-ops=max-depth=1 | filecheck %s --check-prefix=DEPTH
-// fuse_ops.py, groups.py, prim_loops.py.
+// fuse_ops.py, prim_loops.py.
 
 // CHECK-LABEL: @chain
 // CHECK: "relax.call_tir"(%{{.*}}) {{.*}}callee = @add_f32_nn_relu_f32

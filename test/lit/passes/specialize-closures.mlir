@@ -1,6 +1,6 @@
 // Calls of function values become calls of functions.
 // RUN: relax-opt %s --specialize-closures --split-input-file | filecheck %s
-// specialize_closures.py, sources.py, symbols.py, cleanup.py.
+// specialize_closures.py.
 
 // A known closure: a call with the captured values behind the arguments.
 // CHECK-LABEL: func.func @known(

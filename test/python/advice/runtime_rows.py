@@ -20,7 +20,7 @@ import torch
 import tvm_ffi
 from advice_rows import Row, Rows, same
 from relax_mlir import op
-from relax_mlir.dialects import infer_rules
+from relax_mlir.dialects import calls
 from relax_mlir.error import RelaxError
 from relax_mlir.lowering.llvm import cross_compile
 from relax_mlir.script import parse
@@ -232,8 +232,8 @@ def _saved() -> None:
 
 def _registered(override: bool) -> None:
     with contextlib.suppress(LookupError, RelaxError):
-        infer_rules.register_infer("advice.rule")(lambda x: x)
-    infer_rules.register_infer("advice.rule", override=override)(lambda x: x)
+        calls.register_infer("advice.rule")(lambda x: x)
+    calls.register_infer("advice.rule", override=override)(lambda x: x)
 
 
 def _rule() -> None:

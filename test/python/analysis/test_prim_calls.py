@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import relax_mlir as rx
-from relax_mlir.dialects.prim_params import PrimParam, prim_params
+from relax_mlir.dialects.prim_funcs import PrimParam, prim_params
 from relax_mlir.error import RelaxError
 from relax_mlir.mlir import func
 

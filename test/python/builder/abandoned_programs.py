@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 import relax_mlir as rx
 from relax_mlir import op as R
-from relax_mlir.dialects import frames
+from relax_mlir.dialects import construction
 from relax_mlir.dialects.value import Value, Var
 from relax_mlir.error import RelaxError, ScriptError
 from relax_mlir.mlir import ir
@@ -315,7 +315,7 @@ def main(seed: int, rounds: int) -> None:
             except BaseException:
                 print("in", way.__name__)
                 raise
-            assert frames.current() is None, way.__name__
+            assert construction.current() is None, way.__name__
             assert not is_inserting(), way.__name__
             if chance.random() < 0.5:
                 del bb

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 from relax_mlir import op as R
-from relax_mlir.dialects import context_pool
-from relax_mlir.dialects.context_pool import KEPT, MOST_USES
+from relax_mlir.dialects import dialect
+from relax_mlir.dialects.dialect import KEPT, MOST_USES
 from relax_mlir.error import ParseError, UnsupportedError
 from relax_mlir.mlir import ext, ir, irdl
 
@@ -28,7 +28,7 @@ func.func @f() -> tensor<100xf32> {
 
 @pytest.fixture(autouse=True)
 def empty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(context_pool, "_kept", [])
+    monkeypatch.setattr(dialect, "_kept", [])
 
 
 def module() -> rx.IRModule:
@@ -88,7 +88,7 @@ def test_whoever_holds_a_part_keeps_it(part: Callable[[rx.IRModule], Any]) -> No
 def test_modules_at_a_time_have_their_own() -> None:
     modules = [module() for _ in range(2 * KEPT)]
     assert len({id(m.context) for m in modules}) == 2 * KEPT
-    assert len(context_pool._kept) == KEPT
+    assert len(dialect._kept) == KEPT
 
 
 @pytest.mark.parametrize("collects", [True, False])
@@ -102,7 +102,7 @@ def test_garbage_is_looked_for_unless_the_user_switched_that_off(collects: bool)
     try:
         for _ in range(KEPT):
             garbage()
-        kept = list(context_pool._kept)
+        kept = list(dialect._kept)
         if collects:
             gc.enable()
         mod = module()
@@ -163,6 +163,6 @@ def test_after_many_uses_there_is_a_new_one() -> None:
 
 def test_classes_that_came_later_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
     context = context_of(module)
-    classes = (*context_pool._kept[0].classes, ext.Operation)
-    monkeypatch.setattr(context_pool.dialect, "classes", lambda: classes)
+    classes = (*dialect._kept[0].classes, ext.Operation)
+    monkeypatch.setattr(dialect, "classes", lambda: classes)
     assert not is_used_again(context)

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 from relax_mlir import symbolic
-from relax_mlir.dialects.slicing import resolve_slice
+from relax_mlir.dialects.manipulate import resolve_slice
 
 SIZES = range(7)
 POSITIONS = range(-8, 9)

@@ -10,7 +10,7 @@ import relax_mlir as rx
 from programs import numpy
 from relax_mlir import op as R
 from relax_mlir import te
-from relax_mlir.dialects.pattern_kinds import OpPatternKind
+from relax_mlir.dialects.traits import OpPatternKind
 from relax_mlir.error import UnsupportedError
 from relax_mlir.strategy import (
     CompileEngine,

@@ -240,14 +240,7 @@ def test_views_keep_the_program() -> None:
 
 def test_types_and_shapes(main: rx.Function) -> None:
     """``checked_type`` is rank and dtype, ``shape_`` the dimensions, any of which may be unknown."""
-    from relax_mlir.dialects.checked_types import (
-        DynTensorType,
-        FuncType,
-        ObjectType,
-        PrimType,
-        ShapeType,
-        TupleType,
-    )
+    from relax_mlir.dialects.value import DynTensorType, FuncType, ObjectType, PrimType, ShapeType, TupleType
 
     x, _, k = main.params
     assert x.checked_type == x.checked_type_ == DynTensorType(2, "float32")

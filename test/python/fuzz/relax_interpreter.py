@@ -20,8 +20,8 @@ from relax_mlir import symbolic
 from relax_mlir.analysis.call_graph import impure_functions
 from relax_mlir.dialects.attributes import PRIM_FUNC
 from relax_mlir.dialects.base import op_class
-from relax_mlir.dialects.bounds import read_bounds
 from relax_mlir.dialects.constants import to_numpy
+from relax_mlir.dialects.symbols import read_bounds
 from relax_mlir.dialects.types import Prim, Shape, StructInfo, Tensor, Tuple, struct_info
 from relax_mlir.mlir import func, ir
 

@@ -53,7 +53,7 @@ EQUIVALENT = (
         "what is left over goes in the next step, which begins with it",
     ),
     Equivalent(
-        "passes/closures/symbols.py",
+        "passes/closures/specialize_closures.py",
         "yield from (dim for dim in dims or () if dim is not None)",
         "yield from (dim for dim in dims or () if True)",
         "an unknown dimension names no symbol",

@@ -14,7 +14,7 @@ from harness import Array
 from relax_mlir import op as R
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.attributes import KERNEL
-from relax_mlir.dialects.kernel_seals import remove_claims
+from relax_mlir.dialects.prim_funcs import remove_claims
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.error import ArgumentError, DTypeError, RelaxError, ShapeError
 from relax_mlir.ir_module import functions_of

@@ -8,7 +8,7 @@ import pytest
 import relax_mlir as rx
 from relax_mlir import op as R
 from relax_mlir import te
-from relax_mlir.dialects.pattern_kinds import OpPatternKind
+from relax_mlir.dialects.traits import OpPatternKind
 from relax_mlir.error import ArgumentError, UnsupportedError
 from relax_mlir.strategy import (
     CompileEngine,

@@ -18,8 +18,8 @@ from kernels import Array, Kernel, shape_function
 from relax_mlir import symbolic
 from relax_mlir.dialects import constants, dtypes
 from relax_mlir.dialects.attributes import PRIM_FUNC
+from relax_mlir.dialects.base import dims_in
 from relax_mlir.dialects.structure import TUPLE, integer_of
-from relax_mlir.dialects.symbolic_attributes import dims_in
 from relax_mlir.dialects.types import Prim, Shape, StructInfo, Tensor, Tuple, dims_from_attr, struct_info
 from relax_mlir.dialects.vm import MakeCode, MatchCode
 from relax_mlir.error import ShapeError

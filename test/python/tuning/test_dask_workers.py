@@ -17,7 +17,7 @@ import relax_mlir as rx
 import tuning_hooks
 from distributed import Client, LocalCluster
 from relax_mlir import te, tuning
-from relax_mlir.dialects.kernel_seals import seal
+from relax_mlir.dialects.prim_funcs import seal
 from relax_mlir.error import ArgumentError
 from relax_mlir.strategy.knobs import Values
 from relax_mlir.tuning import DaskWorkers, Database, Task, create_task

@@ -11,7 +11,7 @@ import pytest
 import relax_mlir as rx
 import sweep
 from relax_mlir import te, topi, tuning
-from relax_mlir.dialects.kernel_seals import is_sealed
+from relax_mlir.dialects.prim_funcs import is_sealed
 from relax_mlir.error import ArgumentError
 from relax_mlir.tuning import Task, create_task, tiled_schedule
 

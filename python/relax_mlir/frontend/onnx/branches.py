@@ -11,8 +11,8 @@ from onnx import GraphProto, NodeProto
 
 from relax_mlir import op as R
 from relax_mlir import symbolic
+from relax_mlir.dialects.control import symbols_in_scope
 from relax_mlir.dialects.effects import literal_format
-from relax_mlir.dialects.loops import symbols_in_scope
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import DTypeError, ParseError, RelaxError, ShapeError, UnsupportedError

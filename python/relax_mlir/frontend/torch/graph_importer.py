@@ -14,8 +14,8 @@ import tvm_ffi
 from relax_mlir import op as R
 from relax_mlir import symbolic
 from relax_mlir.builder import BlockBuilder
-from relax_mlir.dialects.fresh_symbols import fresh_symbols
 from relax_mlir.dialects.location import located_at
+from relax_mlir.dialects.symbols import fresh_symbols
 from relax_mlir.dialects.types import Tensor, Tuple
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import ArgumentError, CompileError, DTypeError, RelaxError, ShapeError, UnsupportedError
@@ -257,7 +257,7 @@ class Scalars:
 
     def flag(self, expression: SymPy) -> Argument:
         """Evaluate a condition on sizes to a bool, or emit it. Raises `UnsupportedError`."""
-        from relax_mlir.dialects.integers import compare
+        from relax_mlir.dialects.structure import compare
 
         name = type(expression).__name__
         if str(expression) in ("True", "False"):

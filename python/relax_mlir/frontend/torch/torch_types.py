@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from relax_mlir.dialects.torch_tensors import from_torch
+from relax_mlir.dialects.constants import from_torch
 from relax_mlir.error import ArgumentError, DTypeError, UnsupportedError
 
 # Type names for PyTorch, which need not be installed and is not visible to type checkers.

@@ -8,10 +8,10 @@ from functools import partial
 
 from relax_mlir import topi
 from relax_mlir.dialects import dtypes
+from relax_mlir.dialects.base import dims_in
 from relax_mlir.dialects.convolution import SPATIAL
 from relax_mlir.dialects.nn import head_group
 from relax_mlir.dialects.padding import filling
-from relax_mlir.dialects.symbolic_attributes import dims_in
 from relax_mlir.dialects.types import StructInfo
 from relax_mlir.dialects.types import Tensor as TensorInfo
 from relax_mlir.expr import Attrs

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from relax_mlir import symbolic, topi
-from relax_mlir.dialects.einsum import ELLIPSIS, parsed
-from relax_mlir.dialects.index_maps import parse_index_map
+from relax_mlir.dialects.linear_algebra import ELLIPSIS, parsed
+from relax_mlir.dialects.rearrange import parse_index_map
 from relax_mlir.dialects.types import StructInfo
 from relax_mlir.dialects.types import Tensor as TensorInfo
 from relax_mlir.expr import Attrs

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, overload
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.attributes import SCHEDULED_FROM
-from relax_mlir.dialects.kernel_seals import seal
+from relax_mlir.dialects.prim_funcs import seal
 from relax_mlir.error import ArgumentError, ScheduleError, expect
 from relax_mlir.ir_module import IRModule
 from relax_mlir.mlir import ir

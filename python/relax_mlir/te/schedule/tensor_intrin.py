@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from relax_mlir import symbolic
-from relax_mlir.dialects.prim_params import prim_params
+from relax_mlir.dialects.prim_funcs import prim_params
 from relax_mlir.dialects.types import DimLike
 from relax_mlir.error import (
     ArgumentError,

@@ -18,7 +18,7 @@ from typing import Any
 from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.location import name_of
-from relax_mlir.dialects.prim_params import prim_params
+from relax_mlir.dialects.prim_funcs import prim_params
 from relax_mlir.error import RelaxError, UnsupportedError
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.mlir import func, ir

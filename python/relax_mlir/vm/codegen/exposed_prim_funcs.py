@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import EXPOSED_SUFFIX, EXPOSES, PARAMS, PRIM_ATTRS, PRIM_FUNC
-from relax_mlir.dialects.inplace import CallTirInplaceOp
-from relax_mlir.dialects.prim_entries import entry_of, exposes, prim_callees
-from relax_mlir.dialects.prim_params import PrimParam, params_attr
+from relax_mlir.dialects.calls import CallTirInplaceOp
+from relax_mlir.dialects.prim_funcs import PrimParam, entry_of, exposes, params_attr, prim_callees
 from relax_mlir.dialects.structure import pack
 from relax_mlir.dialects.traits import CallsPacked, HasDestination, has_trait
 from relax_mlir.dialects.types import Tensor, struct_info

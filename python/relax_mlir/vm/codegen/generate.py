@@ -13,8 +13,8 @@ import tvm_ffi
 from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.diagnostics import where
 from relax_mlir.dialects import constants, dtypes
+from relax_mlir.dialects.control import counts_upwards, surely_ends
 from relax_mlir.dialects.effects import RELATIONS
-from relax_mlir.dialects.loops import counts_upwards, surely_ends
 from relax_mlir.dialects.structure import TUPLE
 from relax_mlir.dialects.types import Prim, dims_from_attr, struct_info
 from relax_mlir.dialects.vm import MatchCode

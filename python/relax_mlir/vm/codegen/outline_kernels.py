@@ -9,13 +9,12 @@ from relax_mlir import symbolic
 from relax_mlir.analysis.invariants import declared_params
 from relax_mlir.diagnostics import where
 from relax_mlir.dialects.attributes import PRIM_FUNC, SYMBOL_BOUNDS
-from relax_mlir.dialects.calls import CallDpsPackedOp, CallPackedOp
+from relax_mlir.dialects.calls import CallDpsPackedOp, CallPackedOp, CallTirInplaceOp
 from relax_mlir.dialects.dtypes import from_element_type
-from relax_mlir.dialects.inplace import CallTirInplaceOp
-from relax_mlir.dialects.prim_params import PrimParam, prim_params
+from relax_mlir.dialects.prim_funcs import PrimParam, prim_params
 from relax_mlir.dialects.structure import pack, prim_value, shape_expr, shape_of, unpack
+from relax_mlir.dialects.symbols import all_dims
 from relax_mlir.dialects.traits import KeptInExplicitMemory, OnMemory, ops_with
-from relax_mlir.dialects.type_queries import all_dims
 from relax_mlir.dialects.types import (
     Shape,
     StructInfo,

@@ -9,8 +9,7 @@ from typing import Any
 
 from relax_mlir import op as R
 from relax_mlir import topi
-from relax_mlir.dialects.rearranged import rearranged
-from relax_mlir.dialects.recurrent import ACTIVATIONS, DEFAULTS, Activation
+from relax_mlir.dialects.recurrent import ACTIVATIONS, DEFAULTS, Activation, rearranged
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import ArgumentError, ShapeError
 from relax_mlir.frontend.onnx.registry import Node, constant, matched, rule

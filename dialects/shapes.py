@@ -1,4 +1,4 @@
-"""Shapes computed at run time: as shapes of results, and in comparisons."""
+"""Shapes computed at run time: as shapes of results, in comparisons, as tensors, and from tensors."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,9 +7,9 @@ from relax_mlir import symbolic
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
 from relax_mlir.dialects.binary import add
 from relax_mlir.dialects.dtypes import DType
-from relax_mlir.dialects.fresh_symbols import fresh_symbols
 from relax_mlir.dialects.structure import MatchShapeOp, match_shape, shape_of
-from relax_mlir.dialects.traits import KeptAtR1, KeptInExplicitMemory
+from relax_mlir.dialects.symbols import fresh_symbols
+from relax_mlir.dialects.traits import EVERY_FORM, KeptAtR1, KeptInExplicitMemory, ReadsTensors
 from relax_mlir.dialects.types import Shape, Tensor, shape_text, struct_info
 from relax_mlir.dialects.value import Value, create_one, require_insertion_point
 from relax_mlir.error import ArgumentError, ShapeError, expect
@@ -133,3 +133,62 @@ def _differ(a: Sequence[Dim | None], b: Sequence[Dim | None]) -> bool:
     return len(a) != len(b) or any(
         x is not None and y is not None and symbolic.prove_not_equal(x, y) for x, y in zip(a, b, strict=True)
     )
+
+
+class ShapeToTensorOp(RelaxOp, name="shape_to_tensor", traits=[ext.Pure, *EVERY_FORM]):
+    """The values of a shape as an int64 vector. Example: the shape ``(n, 4)`` gives ``[n, 4]``."""
+
+    shape: ext.Operand[Any]
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        return Tensor((args.shape(0).ndim,), "int64")
+
+
+class SizeOp(RelaxOp, name="size", traits=[ext.Pure]):
+    """The number of elements of `input`, an int64 tensor of rank 0. Example: shape ``(n, 4)`` gives ``4*n``."""
+
+    input: ext.Operand[Any]
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        args.tensor(0)
+        return Tensor((), "int64")
+
+
+class TensorToShapeOp(RelaxOp, name="tensor_to_shape", traits=[ext.Pure, *EVERY_FORM, ReadsTensors]):
+    """The elements of an int64 vector as a shape; a `match_shape` of it binds symbols to them.
+
+    A negative element is a `ShapeError` at run time. Example: ``[2, 3]`` gives the shape ``(2, 3)``.
+    """
+
+    tensor: ext.Operand[Any]
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        tensor = args.tensor(0)
+        args.require_dtype(0, lambda d: d.name == "int64", "int64")
+        if tensor.shape is None:
+            return Shape(None)
+        if len(tensor.shape) != 1:
+            raise ShapeError(f"{args.op}: operand 'tensor' is {tensor}, expected a vector")
+        length = tensor.shape[0]
+        return Shape(ndim=length) if isinstance(length, int) else Shape(None)
+
+
+def shape_to_tensor(shape: Value) -> Value:
+    """The values of `shape` as an int64 vector (see `ShapeToTensorOp`)."""
+    return create_one(ShapeToTensorOp, [shape])
+
+
+def tensor_to_shape(tensor: Value) -> Value:
+    """The elements of `tensor` as a shape (see `TensorToShapeOp`)."""
+    return create_one(TensorToShapeOp, [tensor])
+
+
+def size(input: Value) -> Value:
+    """The number of elements of `input` (see `SizeOp`)."""
+    return create_one(SizeOp, [input])
