@@ -184,7 +184,7 @@ class Convolution:
         return symbolic.floordiv(padded - reach, self.strides[axis]) + 1
 
     def check_channels(self, channels: Dim | None, inputs: Dim | None, outputs: Dim | None) -> None:
-        """Raise `ShapeError` unless the channels of data and kernels match, as far as they are known."""
+        """Raise `ShapeError` if known channels of data and kernels differ."""
         if channels is not None and inputs is not None:
             wanted = inputs * self.groups
             if not symbolic.prove_equal(channels, wanted):
@@ -202,7 +202,7 @@ class Convolution:
 
 
 def numbers_of(args: OpArgs, name: str, count: int, *, least: int) -> tuple[int, ...]:
-    """Attribute `name`, `count` integers of at least `least`; else raises `ArgumentError`."""
+    """Attribute `name`, `count` integers ≥ `least`; else raises `ArgumentError`."""
     found = tuple(args.ints_attr(name))
     if len(found) != count or any(number < least for number in found):
         raise ArgumentError(
@@ -498,7 +498,7 @@ class TransposedConvolution:
         return size
 
     def check_channels(self, channels: Dim | None, inputs: Dim | None) -> None:
-        """Raise `ShapeError` unless the channels of data and kernels match, as far as they are known."""
+        """Raise `ShapeError` if known channels of data and kernels differ."""
         if channels is not None and inputs is not None and not symbolic.prove_equal(channels, inputs):
             certain = symbolic.prove_not_equal(channels, inputs)
             raise ShapeError(

@@ -285,7 +285,7 @@ def _optional_dtype(op: str, dtype: str | DType | None) -> ir.Attribute:
 
 
 class EyeOp(RelaxOp, name="eye", traits=[ext.Pure]):
-    """A matrix of `shape` (rows, columns) with 1 on diagonal `k`, counted upwards from the main one, and 0 elsewhere.
+    """A matrix of `shape` (rows, columns) with 1 on diagonal `k`, counted upwards from the main one, and 0 at all others.
 
     Example: shape ``[2, 3]`` and k 1 give ``[[0, 1, 0], [0, 0, 1]]``.
     """
@@ -472,7 +472,7 @@ class OneHotOp(RelaxOp, name="one_hot", traits=[ext.Pure]):
 def one_hot(
     indices: ValueLike, on_value: ValueLike, off_value: ValueLike, depth: DimLike, axis: int = -1
 ) -> Value:
-    """Vectors with `on_value` at `indices` and `off_value` elsewhere (see `OneHotOp`).
+    """Vectors with `on_value` at `indices` and `off_value` at all others (see `OneHotOp`).
 
     Python numbers become float32, int64 or bool, or take the dtype of the other value if that is a tensor.
     """

@@ -94,7 +94,7 @@ class Relax(ext.Dialect, name=NAMESPACE):
 
     @classmethod
     def load(cls) -> None:
-        """Load the dialect like `ext.Dialect.load`, but do per-process work only once, which halves the time."""
+        """Load the dialect like `ext.Dialect.load`, but do per-process work only once: it takes half the time."""
         known = classes()
         if known != cls._definition[0]:
             cls._definition = (known, cls._emit_bytecode())

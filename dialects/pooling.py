@@ -236,7 +236,7 @@ class Pooling:
 
 
 def has_windows(count: Callable[[Dim], Dim | None], size: Dim) -> bool:
-    """True if `count`, which grows with the size of the data, is provably at least 1 for `size`, or for all but 0."""
+    """True if `count`, which grows with the size of the data, is provably positive for `size`, or for all but 0."""
     some_size = symbolic.symbol("some_size") + 1
     return any(
         found is not None and symbolic.prove_less_equal(1, found) for found in (count(some_size), count(size))

@@ -327,7 +327,7 @@ class LayoutTransformOp(RelaxOp, name="layout_transform", traits=[ext.Pure]):
     The map is text, ``"lambda i, j: (i // 4, j, i % 4)"``. Each result is a sum of terms, multiplied by constant
     factors: an index, its quotient by a number, or a remainder of these. The terms of an index must determine it, so
     that each position has at most one element. Positions without an element, which exist if a size is not a multiple of
-    a divisor, get `pad_value`; ``unit`` requires that there are provably no such positions.
+    a divisor, get `pad_value`; ``unit`` requires a proof that no such position exists.
 
     Example: ``[1, 2, 3]`` with ``lambda i: (i // 2, i % 2)`` and pad_value 0 gives ``[[1, 2], [3, 0]]``.
     """

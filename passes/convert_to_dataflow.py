@@ -20,7 +20,7 @@ from relax_mlir.transform import FunctionPass, PassContext
 
 @dataclass(frozen=True)
 class ConvertToDataflow(FunctionPass):
-    """Group each maximal run of at least `min_size` pure bindings outside of dataflow blocks into a dataflow block.
+    """Group each maximal run of `min_size` or more pure bindings outside of dataflow blocks into a dataflow block.
 
     The branches of conditionals are processed, too. A run ends at calls of functions with effects, control flow,
     dataflow blocks and ops of other dialects. A tuple that is used after a run is built after it.

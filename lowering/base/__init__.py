@@ -1,1 +1,1 @@
-"""What all rooms of the lowering build on: compilation units, signatures, support code, errors of generated code."""
+"""The base of all rooms of the lowering: compilation units, signatures, support code, errors of generated code."""

@@ -23,7 +23,7 @@ Things = dict[str, Callable[..., Any]]
 
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files are written into an empty folder, no options and code generators are left behind."""
+    """Files are written into an empty folder, no options and code generators remain."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("RELAX_MLIR_REPRODUCERS", "0")
     monkeypatch.setattr(context, "_OPTIONS", dict(context._OPTIONS))

@@ -1,4 +1,4 @@
-"""What a library has in addition to its own code: pools, CPU check, start code, sections of weights and metadata."""
+"""The parts of a library in addition to its own code: pools, CPU check, start code, sections of weights and metadata."""
 
 from __future__ import annotations
 

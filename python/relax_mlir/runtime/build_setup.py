@@ -1,4 +1,4 @@
-"""What `build` sets up around a compilation: its arguments, libraries, progress, and the GIL switch interval."""
+"""The set-up of `build` around a compilation: its arguments, libraries, progress, and the GIL switch interval."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ Errors and tests cite the numbers of the invariants:
 
  1. Function names are distinct and not empty. Packed functions have no instructions, parameters or registers.
  2. The instruction ranges of the other functions are not empty and cover all instructions, each once.
- 3. A function has at most 4,096 parameters, at least as many registers as parameters, and at most one further register
+ 3. A function has at most 4,096 parameters, no fewer registers than parameters, and at most one further register
     per instruction. Parameter names, if given, are complete, distinct and not empty.
  4. The words are a sequence of instructions with known opcodes; the offsets are the indices of their first words.
  5. Registers are in the function's range; `%vm` is only an argument, `%void` only a result register.

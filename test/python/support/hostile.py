@@ -122,7 +122,7 @@ def calls(
 def findings(
     things: Mapping[str, Callable[..., Any]], good: Mapping[str, Any], otherwise: Any = None
 ) -> list[str]:
-    """What is wrong with the errors of hostile calls; see `calls`."""
+    """The faults in the errors of hostile calls; see `calls`."""
     return [
         found
         for name, function in things.items()
