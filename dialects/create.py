@@ -285,7 +285,7 @@ def _optional_dtype(op: str, dtype: str | DType | None) -> ir.Attribute:
 
 
 class EyeOp(RelaxOp, name="eye", traits=[ext.Pure]):
-    """A matrix of `shape` (rows, columns) with 1 on diagonal `k`, counted upwards from the main one, and 0 at all others.
+    """A matrix of `shape` (rows, columns) with 1 on diagonal `k`, counted upwards from the main one, and 0 at others.
 
     Example: shape ``[2, 3]`` and k 1 give ``[[0, 1, 0], [0, 0, 1]]``.
     """

@@ -17,6 +17,8 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
+from relax_mlir.fork_safety import RenewedLock
+
 FFI, TORCH = "tvm_ffi", "torch"
 
 
@@ -31,7 +33,7 @@ class _Finder(MetaPathFinder):
 
     def __init__(self) -> None:
         self._importing = _Importing()
-        self._lock = threading.Lock()
+        self._lock = RenewedLock()
         self._hidden = False
         """True if torch has been reported as absent, and the set-up has not been done."""
         self._complete: dict[str, ModuleType] = {}
@@ -71,7 +73,7 @@ class _Finder(MetaPathFinder):
 
     def _connect(self, name: str, module: ModuleType) -> None:
         """Note that a module is complete; do the set-up if both are, and `tvm_ffi` lacks torch."""
-        with self._lock:
+        with self._lock.held():
             self._complete[name] = module
             is_due = self._hidden and len(self._complete) == 2
             self._hidden = self._hidden and not is_due

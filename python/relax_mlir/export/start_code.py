@@ -1,4 +1,4 @@
-"""The parts of a library in addition to its own code: pools, CPU check, start code, sections of weights and metadata."""
+"""Additions to a library's own code: pools, CPU check, start code, sections of weights and metadata."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ from relax_mlir.lowering.runtime_lib.library import (
     library_text,
 )
 from relax_mlir.runtime import memory, threads
-from relax_mlir.runtime.compile_units import lowered_part, object_of, part_of
+from relax_mlir.runtime.compile_units import lowered_part
+from relax_mlir.runtime.process_codegen import object_of, part_of
 from relax_mlir.target import Target, host_flags
 
 # The check that the CPU has the features that a library's code uses.

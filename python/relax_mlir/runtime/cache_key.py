@@ -45,6 +45,7 @@ MAKERS = (
     "relax_mlir.runtime.elf",
     "relax_mlir.runtime.machine_code",
     "relax_mlir.runtime.process_code",
+    "relax_mlir.runtime.process_codegen",
     "relax_mlir.capi",
     "relax_mlir.transform.registry",
     "relax_mlir.transform.pipeline_text",

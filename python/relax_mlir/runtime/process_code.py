@@ -58,7 +58,7 @@ def _load(text: str, functions: tuple[str, ...], opt_level: int, has_checks: boo
             except ObjectFileError as error:
                 cache_store.drop(key, f"it cannot be loaded ({error})")
     # Code from the cache does without the lowering.
-    from relax_mlir.runtime.compile_units import compile_code, part_of
+    from relax_mlir.runtime.process_codegen import compile_code, part_of
 
     code, data = compile_code(part_of(text, functions, has_checks), opt_level)
     if key is not None and data is not None:

@@ -1,4 +1,4 @@
-"""Actions of single options of ``relax-opt``: check diagnostics and round trips, read IRDL, print pipelines and plans."""
+"""Single options of ``relax-opt``: check diagnostics and round trips, read IRDL, print pipelines and plans."""
 
 from __future__ import annotations
 

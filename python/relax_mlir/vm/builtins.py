@@ -1,4 +1,4 @@
-"""The functions that bytecode calls: builtins, functions that raise errors, and the state of the machine that they get."""
+"""Functions that bytecode calls: builtins, functions that raise errors, and the state of the machine that they get."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 EXPLANATIONS: tuple[str, ...] = (
+    r"a configuration that failed has",
     r"a carried value keeps its type$",
     r"a function ends",
     r"a range takes ints",
@@ -64,6 +65,8 @@ NO_ADVICE: tuple[str, ...] = (
     r"^give the project's own schedules the values",
     r"^leave a module and a command that reproduce",
     r"^see current operation",
+    r"^T\.(?:min|max)\(",
+    r"\(see relax_mlir\.torch_bridge\)$",
 )
 """Texts that begin like a command but name an op, a pass or a parameter."""
 
@@ -73,7 +76,6 @@ OTHER_TEXTS: tuple[str, ...] = (
     "passes/fusion/*.py",
     "script/printer.py",
     "te/source.py",
-    "topi/scatter.py",
     "tools/opt_flags.py",
     "tools/opt_help.py",
     "tools/opt_options.py",
@@ -92,6 +94,7 @@ BEHIND: dict[str, str] = {
     r"there is no memory for the \x00 bytes of": "a file that is larger than memory",
     r"MB of memory may be needed": "a limit of the process; test_memory_left sets it, and builds again",
     r"torch cannot decompose the program into ops": "errors of torch that it does not raise for known programs",
+    r"tvm_ffi could not be connected to torch": "a torch whose import succeeds although it is not complete",
     r"the virtual machine cannot run": "the machine runs every op that is left at its level",
 }
 """Advice that no program reaches, as earlier checks give more specific errors; the reason for each."""

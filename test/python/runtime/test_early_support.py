@@ -26,7 +26,8 @@ from relax_mlir.lowering.llvm.to_llvm import kernels_to_flat
 from relax_mlir.lowering.runtime_lib.vm_builtins import ENTRIES, MEMORY_ADDRESS, builtins_text
 from relax_mlir.mlir import ir
 from relax_mlir.mlir_text import functions, is_declaration, symbol_name
-from relax_mlir.runtime.compile_units import BODY, PartCompiler, lowered_part, part_of
+from relax_mlir.runtime.compile_units import BODY, PartCompiler, lowered_part
+from relax_mlir.runtime.process_codegen import part_of
 from relax_mlir.transform import PassContext
 
 

@@ -12,7 +12,7 @@ import cold_process
 import numpy as np
 import pytest
 import relax_mlir as rx
-import relax_mlir.runtime.compile_units  # it takes the original compile_part
+import relax_mlir.runtime.process_codegen  # it takes the original compile_part
 from relax_mlir.lowering.base.module_parts import Part
 from relax_mlir.runtime import cache_key, compile_units, elf
 from relax_mlir.runtime.cache_store import LRU, CacheWarning
@@ -191,7 +191,7 @@ def test_keys_change_with_the_sources(tmp_path: Path, monkeypatch: pytest.Monkey
 TRACED = """
 import sys
 import relax_mlir as rx
-from relax_mlir.runtime import compile_parts
+from relax_mlir.runtime import compile_units
 from relax_mlir.script import parse
 
 module = parse('''
@@ -204,7 +204,7 @@ class Module:
         c = R.cumsum(R.astype(y, "float16"), 0)
         return (a, b, c, R.sort(y, 1))
 ''')
-seen, compile_part = set(), compile_parts.compile_part
+seen, compile_part = set(), compile_units.compile_part
 
 def note(frame, event, argument):
     name = frame.f_globals.get("__name__", "")
@@ -218,7 +218,7 @@ def traced(*arguments, **named):
     finally:
         sys.setprofile(None)
 
-compile_parts.compile_part = traced
+compile_units.compile_part = traced
 rx.build(module)
 print(*sorted(seen))
 """

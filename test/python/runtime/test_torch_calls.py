@@ -300,7 +300,7 @@ def test_switched_off() -> None:
 import os
 os.environ["RELAX_MLIR_FAST_CALLS"] = "0"
 import torch, relax_mlir as rx
-from relax_mlir.runtime import fast_call, fast_call_torch_test, torch_layouts
+from relax_mlir.runtime import fast_call
 from relax_mlir.script import parse
 main = rx.build(parse("@R.function\\ndef main(x: R.Tensor(('n',), 'float32')):\\n    return x * 2.0\\n"))["main"]
 assert main(torch._neg_view(torch.ones(3))).tolist() == [-2, -2, -2]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import warm_process
+from relax_mlir import terminal
 from terminals import environment, run_on_terminal
 
 OPT = ["-m", "relax_mlir.tools.opt"]
@@ -64,7 +65,7 @@ def test_diagnostics_on_a_terminal(
 
 
 @pytest.mark.parametrize(
-    ("chosen", "variables", "terminal", "expected"),
+    ("chosen", "variables", "is_terminal", "expected"),
     [
         (None, {}, True, True),
         (None, {}, False, False),
@@ -79,13 +80,13 @@ def test_what_decides(
     monkeypatch: pytest.MonkeyPatch,
     chosen: bool | None,
     variables: dict[str, str],
-    terminal: bool,
+    is_terminal: bool,
     expected: bool,
 ) -> None:
     for name, value in {"NO_COLOR": "", "TERM": "xterm", **variables}.items():
         monkeypatch.setenv(name, value)
     stream = io.StringIO()
-    monkeypatch.setattr(stream, "isatty", lambda: terminal, raising=False)
+    monkeypatch.setattr(stream, "isatty", lambda: is_terminal, raising=False)
     terminal.choose_colour(chosen)
     try:
         assert terminal.is_coloured(stream) == expected

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -238,7 +239,7 @@ def test_several_tasks(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each has an equal share; the rest goes to the task that gains, and unused shares to the others."""
     other = create_task(tiled, [X, te.compute(X.shape, lambda i, j: te.exp(X[i, j]) + 1.0, "y")], "other")
     clock = [0.0]
-    monkeypatch.setattr(tune, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(sys.modules[tune.__module__], "monotonic", lambda: clock[0])
 
     class Fake(LocalWorkers):
         """A candidate takes ten seconds; those of the task "other" are faster each time."""

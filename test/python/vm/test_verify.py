@@ -200,7 +200,7 @@ def test_constants_of_other_kinds() -> None:
 
 
 KINDS: dict[str, tuple[dict[str, Any], str]] = {
-    "function": ({"functions": ("main",)}, "function 0 of the table is 'main'"),
+    "function": ({"functions": ("main",)}, "'functions'\\[0\\] is 'main'"),
     "name": ({"functions": (Info(3),)}, "function 0 of the table: name is 3"),  # type: ignore[arg-type]  # the mistake
     "start": ({"functions": of_main(start="0")}, "function 'main': start is '0'"),
     "names": ({"functions": of_main(param_names="x")}, "function 'main': param_names is 'x'"),

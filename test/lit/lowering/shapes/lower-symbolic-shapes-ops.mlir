@@ -85,7 +85,7 @@ func.func @large_constant() -> tensor<1073741824xf32> {
 
 // -----
 
-// shape_values.py: the values of a shape are the elements of its tensor, constants among them.
+// create.py: the values of a shape are the elements of its tensor, constants among them.
 // CHECK-LABEL: func.func @shape_as_tensor(
 // CHECK: %[[N:[A-Za-z0-9_]+]] = arith.index_cast %{{[a-z0-9_]+}} : index to i64
 // CHECK: tensor.from_elements %[[N]], %{{[a-z0-9_]+}} : tensor<2xi64>
