@@ -17,7 +17,8 @@ from collections.abc import Sequence
 from equivalent import EQUIVALENT
 from lit_runs import LitRuns
 from mutations import Mutant, mutate, sites
-from pass_files import ROOT, lit_files, module_paths, modules_of, pass_names
+from pass_files import ROOT, lines_of, lit_files, module_paths, modules_of, pass_names
+from relax_mlir.transform.registry import PASSES
 
 EQUAL = {(row.path, row.before, row.after) for row in EQUIVALENT}
 _runs: dict[str, LitRuns] = {}
@@ -29,6 +30,8 @@ def chosen(name: str, limit: int, seed: int) -> tuple[list[Mutant], int]:
     found = []
     for module, source in sources.items():
         found += sites(module, module_paths()[module].relative_to(ROOT).as_posix(), source)
+    own = lines_of(name)
+    found = [site for site in found if site.module != PASSES[name].partition(":")[0] or site.line in own]
     random.Random(f"{seed} {name}").shuffle(found)
     made = (mutate(site, sources[site.module]) for site in found)
     kept = (m for m in made if (m.site.path, m.before, m.after) not in EQUAL)

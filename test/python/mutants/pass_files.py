@@ -85,6 +85,41 @@ def modules_of(name: str) -> list[str]:
     return found
 
 
+def lines_of(name: str) -> frozenset[int]:
+    """The lines of a pass in its module: its class, and the top-level names that it uses, directly or not.
+
+    A module may hold several passes.
+    """
+    module, _, first = PASSES[name].partition(":")
+    tree = ast.parse(module_paths()[module].read_text(encoding="utf-8"))
+    defined: dict[str, list[ast.stmt]] = {}
+    for node in tree.body:
+        for target in _bound_names(node):
+            defined.setdefault(target, []).append(node)
+    found, waiting = {first}, [first]
+    while waiting:
+        for node in defined.get(waiting.pop(), []):
+            used = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} & defined.keys() - found
+            found |= used
+            waiting += used
+    nodes = [node for target in found for node in defined.get(target, [])]
+    starts = [min([n.lineno, *(d.lineno for d in getattr(n, "decorator_list", []))]) for n in nodes]
+    return frozenset(
+        line
+        for node, start in zip(nodes, starts, strict=True)
+        for line in range(start, (node.end_lineno or start) + 1)
+    )
+
+
+def _bound_names(node: ast.stmt) -> set[str]:
+    """The names that a statement at the top of a module binds, but for imports."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return {node.name}
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return set()
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+
+
 def lit_files(name: str) -> list[Path]:
     """The lit files whose RUN lines have the pass as an option, those named after it first."""
     option = re.compile(rf"^\S+ RUN: .*--{name}(?![\w-])", re.M)
