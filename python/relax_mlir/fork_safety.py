@@ -33,7 +33,8 @@ from enum import IntEnum, auto
 from types import TracebackType
 from typing import Any, Generic, Protocol, TypeVar, overload
 
-PACKAGE = __name__.partition(".")[0]
+PACKAGES = frozenset({__name__.partition(".")[0], "numpy", "ml_dtypes", "tvm_ffi", "torch_mlir"})
+"""Packages whose imports a fork waits for: a child waits forever for a module that another thread was importing."""
 
 
 class Lock(Protocol):
@@ -223,13 +224,13 @@ def _wait_for_imports() -> None:
 
 
 def _imports() -> list[str]:
-    """The modules of this package that other threads are importing."""
+    """The modules of `PACKAGES` that other threads are importing."""
     known: dict[str, Callable[[], Any]] = getattr(sys.modules["_frozen_importlib"], "_module_locks", {})
     here = threading.get_ident()
     return [
         name
         for name, lock in list(known.items())
-        if name.partition(".")[0] == PACKAGE and getattr(lock(), "owner", None) not in (None, here)
+        if name.partition(".")[0] in PACKAGES and getattr(lock(), "owner", None) not in (None, here)
     ]
 
 

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -139,10 +140,14 @@ def test_a_fork_that_is_interrupted_leaves_no_lock(monkeypatch: pytest.MonkeyPat
     assert free([lock for _, lock in fork_safety._locks])
 
 
-def test_a_fork_waits_for_imports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("package", [rx, np], ids=["relax_mlir", "numpy"])
+def test_a_fork_waits_for_imports(
+    package: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """NumPy imports parts of itself when they are first used."""
     (tmp_path / "slow_module_of_a_test.py").write_text("import time\ntime.sleep(0.3)\nvalue = 7\n")
-    monkeypatch.setattr(rx, "__path__", [*rx.__path__, str(tmp_path)])
-    name = "relax_mlir.slow_module_of_a_test"
+    monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
+    name = f"{package.__name__}.slow_module_of_a_test"
 
     def work(begun: threading.Event, end: threading.Event) -> None:
         begun.set()
@@ -152,9 +157,10 @@ def test_a_fork_waits_for_imports(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         with meanwhile(work):
             while name not in sys.modules:
                 pass
-            assert in_child(lambda: __import__(name) is rx and sys.modules[name].value == 7) == 0
+            assert in_child(lambda: __import__(name) is package and sys.modules[name].value == 7) == 0
     finally:
         sys.modules.pop(name, None)
+        vars(package).pop("slow_module_of_a_test", None)
 
 
 def test_locks_of_objects_are_new_in_the_child() -> None:
