@@ -198,7 +198,7 @@ def test_no_argument_leads_to_an_internal_error(
     part: int, folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RELAX_MLIR_REPRODUCERS", "0")
-    monkeypatch.setattr("sys.stdin", io.StringIO())
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
     found = []
     for tool, arguments in CASES[part::PARTS]:
         try:

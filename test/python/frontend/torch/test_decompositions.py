@@ -140,6 +140,8 @@ class Compared(TorchDispatchMode):
         if not drawn:
             short = theirs.dtype in (torch.float16, torch.bfloat16)
             tolerance = (0.05, 0.05) if short else (1e-3, 1e-4)
+            if short:  # kernels of eager torch overflow in 16 bits where a decomposition computes in 32
+                mine = torch.where(theirs.isinf() & mine.isfinite(), theirs, mine)
             torch.testing.assert_close(mine, theirs, rtol=tolerance[0], atol=tolerance[1], equal_nan=True)
 
     @contextmanager
