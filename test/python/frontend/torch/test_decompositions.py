@@ -86,6 +86,7 @@ SAMPLES: list[Callable[[], Any]] = [
     lambda: aten.unsafe_split_with_sizes(X, [1, 2]),
     lambda: aten.reflection_pad2d_backward(torch.ones(1, 3, 6, 6), IMAGE, [1, 1, 1, 1]),
     lambda: aten.reflection_pad3d_backward(torch.ones(1, 5, 6, 6), IMAGE, [1] * 6),
+    lambda: aten._unsafe_index.Tensor(X, [None, ROWS]),
 ]
 """Calls of ops that torch's own samples leave out, and of the losses."""
 
