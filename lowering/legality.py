@@ -235,7 +235,6 @@ class Level:
     """The ops allowed in prim funcs, if they differ from those in Relax functions."""
     encodings: bool = False
     """True if types may contain symbolic shapes, or if the ops of the level cannot have such types."""
-    unranked: bool = False
 
     def __str__(self) -> str:
         return f"{self.name} ({self.title})"
