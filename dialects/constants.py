@@ -25,6 +25,8 @@ DENSE_LIMIT = 64
 """Maximum number of elements of ``dense`` attributes; larger arrays are resources."""
 
 PIECE = 1 << 18
+"""Elements of a piece of `byte_pieces`."""
+
 ALIGNMENT_BYTES = 4
 _RESOURCE = re.compile(r'dense_resource<(?:("(?:[^"\\]|\\.)*")|([^>"]*))>')
 """The start of a resource attribute: its name, in quotes unless it is an identifier."""

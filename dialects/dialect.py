@@ -181,9 +181,8 @@ def context() -> ir.Context:
     require("a context", CONTEXT)
     new = ir.Context(load_on_create_dialects=[])
     new.enable_multithreading(False)
-    for (
-        name
-    ) in UPSTREAM:  # by the C API: the bindings import the dialect's Python module, which few programs need
+    # By the C API: the bindings import the dialect's Python module, which few programs need.
+    for name in UPSTREAM:
         if not capi.quick_library().mlirContextGetOrLoadDialect(capi.pointer(new), capi.text(name)):
             raise ImportError(f"the bindings of MLIR have no dialect {name!r}")
     load(new)

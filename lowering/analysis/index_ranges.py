@@ -12,6 +12,7 @@ from relax_mlir.dialects.prim_funcs import PrimParam, prim_params
 from relax_mlir.error import RelaxError
 from relax_mlir.fork_safety import cached_property
 from relax_mlir.ir_queries import ancestors, defining_op, entry_block
+from relax_mlir.lowering.analysis.loop_annotations import constant_of
 from relax_mlir.mlir import func, ir, linalg
 from relax_mlir.symbolic import Dim
 from relax_mlir.symbolic.expr import exact_quotient
@@ -148,7 +149,7 @@ def quotient_of(value: ir.Value) -> tuple[ir.Value, ir.Value] | None:
             return None
         size, none = compared.operands
         is_zero = (
-            number_of(zero) == 0 and number_of(none) == 0 and compared.attributes["predicate"].value == 0
+            constant_of(zero) == 0 and constant_of(none) == 0 and compared.attributes["predicate"].value == 0
         )
         if not is_zero or size_of(inner.operands[1]) != size:
             return None
@@ -177,23 +178,14 @@ def remainder_of(value: ir.Value) -> tuple[ir.Value, ir.Value] | None:
 def size_of(divisor: ir.Value) -> ir.Value:
     """The size whose maximum with 1 is the divisor, or the divisor itself."""
     op = defining_op(divisor)
-    if op is None or op.name != "arith.maxsi" or 1 not in map(number_of, op.operands):
+    if op is None or op.name != "arith.maxsi" or 1 not in map(constant_of, op.operands):
         return divisor
-    return next((side for side in op.operands if number_of(side) != 1), divisor)
-
-
-def number_of(value: ir.Value) -> int | None:
-    """The value of a constant index, or None."""
-    op = defining_op(value)
-    if op is None or op.name != "arith.constant":
-        return None
-    attribute = op.attributes["value"]
-    return int(attribute.value) if isinstance(attribute, ir.IntegerAttr) else None
+    return next((side for side in op.operands if constant_of(side) != 1), divisor)
 
 
 def _same_number(left: ir.Value, right: ir.Value) -> bool:
-    number = number_of(left)
-    return number is not None and number == number_of(right)
+    number = constant_of(left)
+    return number is not None and number == constant_of(right)
 
 
 # Linear forms of loop variables over expressions of sizes, and a test that such expressions cannot overflow.
@@ -576,7 +568,7 @@ class Ranges:
 
     def remainder(self, op: ir.Operation, dividend: ir.Value, divisor: ir.Value) -> Linear | None:
         """``x % d``, which is non-negative."""
-        number = number_of(divisor)
+        number = constant_of(divisor)
         if number is not None:
             return self.spanned(op.results[0], 0, number) if number > 0 else None
         size, multiple = self.exact(size_of(divisor)), self._multiple(dividend, divisor)
@@ -592,7 +584,7 @@ class Ranges:
 
     def divides(self, dividend: ir.Value, divisor: ir.Value) -> bool:
         """True if a divisor is proved to be nonzero when it is used."""
-        number = number_of(divisor)
+        number = constant_of(divisor)
         return number > 0 if number is not None else self._multiple(dividend, divisor) is not None
 
     def _multiple(self, dividend: ir.Value, divisor: ir.Value) -> Dim | None:

@@ -137,6 +137,14 @@ def mul(a: Index, b: Index) -> Index:
     return _index_op("arith.muli", a, b)
 
 
+def product(sizes: Sequence[Index]) -> Index:
+    """The product of sizes; 1 if there are none."""
+    result: Index = 1
+    for size in sizes:
+        result = mul(result, size)
+    return result
+
+
 def div(a: Index, b: Index) -> Index:
     """a // b."""
     if isinstance(a, int) and isinstance(b, int):

@@ -117,7 +117,7 @@ def nest_of(operation: Operation) -> Nest | None:
     uses_index = any(op.operation.name == "linalg.index" for op in body.operations)
     groups = _groups(sizes, parallel, accesses, join=not uses_index)
     kept = [_join(access, groups) for access in accesses]
-    joined = [_product([sizes[loop] for loop in group]) for group in groups]
+    joined = [emit.product([sizes[loop] for loop in group]) for group in groups]
     kinds = tuple(parallel[group[0]] for group in groups)
     prim = DESTINATIONS in function_of(operation).attributes
     return Nest(
@@ -210,13 +210,6 @@ def _join(access: Access, groups: Sequence[Sequence[int]]) -> Access:
 
 def _number(groups: Sequence[Sequence[int]], loop: int) -> int | None:
     return next((number for number, group in enumerate(groups) if loop in group), None)
-
-
-def _product(sizes: Sequence[Index]) -> Index:
-    result: Index = 1
-    for size in sizes:
-        result = emit.mul(result, size)
-    return result
 
 
 # Non-temporal stores for results larger than the caches; an ordinary store first reads each cache line from

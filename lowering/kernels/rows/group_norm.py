@@ -23,7 +23,6 @@ from relax_mlir.lowering.kernels.rows.rows import (
     Rows,
     inverse_root,
     only,
-    product,
     row_sum,
 )
 from relax_mlir.mlir import arith, ir
@@ -50,12 +49,12 @@ class GroupNorm:
         The rows of an epilogue are the channels.
         """
         sizes = [emit.dim(x, place) for place in range(ir.MemRefType(x.type).rank)]
-        channels, inner = sizes[self.axis], product(sizes[self.axis + 1 :])
+        channels, inner = sizes[self.axis], emit.product(sizes[self.axis + 1 :])
         groups = self.groups or channels
         part = emit.div(channels, groups) if self.groups else 1
         rows = replace(
             Rows.of(self.target, x, 1),
-            count=emit.mul(product(sizes[: self.axis]), groups),
+            count=emit.mul(emit.product(sizes[: self.axis]), groups),
             length=emit.mul(part, inner),
         )
         source, sink = rows.matrix(x), rows.matrix(out)
@@ -198,13 +197,13 @@ class GroupNormLast:
     def emit(self, x: Value, out: Value, fusion: RowFusion = NO_ROW_FUSION) -> None:
         """Emit the body of the kernel; the rows of an epilogue are the positions."""
         sizes = [emit.dim(x, place) for place in range(ir.MemRefType(x.type).rank)]
-        channels, positions = sizes[-1], product(sizes[self.first : -1])
+        channels, positions = sizes[-1], emit.product(sizes[self.first : -1])
         rows = Rows.of(self.target, x, 1)
         source, sink = rows.matrix(x), rows.matrix(out)
         _, behind = fusion.prepare(out, 1)
         room = emit.round_up(channels, rows.lanes * COLUMNS)
         with (
-            parallel_loop(0, product(sizes[: self.first]), 1, rows.cost) as batch,
+            parallel_loop(0, emit.product(sizes[: self.first]), 1, rows.cost) as batch,
             emit.scratch(rows.element, room) as means,
             emit.scratch(rows.element, room) as factors,
         ):

@@ -83,7 +83,7 @@ class Rows:
         outer = type_.rank - inner
         element = ir.F32Type.get() if type_.element_type.width == 16 else type_.element_type
         lanes = target.lanes(element.width)
-        count, length = product(sizes[:outer]), product(sizes[outer:])
+        count, length = emit.product(sizes[:outer]), emit.product(sizes[outer:])
         return Rows(
             element,
             lanes,
@@ -309,14 +309,6 @@ def _alone(step: Step) -> Steps:
         return [given] if totals else []
 
     return steps
-
-
-def product(sizes: Sequence[Index]) -> Index:
-    """The product of sizes; 1 if there are none."""
-    result: Index = 1
-    for size in sizes:
-        result = emit.mul(result, size)
-    return result
 
 
 def only(lanes: Lanes, mask: Value | None, value: Value, other: float) -> Value:

@@ -18,7 +18,7 @@ from relax_mlir.lowering.kernels.core import emit, simd
 from relax_mlir.lowering.kernels.core.emit import Index, Type, Value, element_of
 from relax_mlir.lowering.kernels.core.parallel import parallel_loop, part_size
 from relax_mlir.lowering.kernels.registry import Emitter, Request, generates, is_contiguous
-from relax_mlir.lowering.kernels.rows.rows import Rows, product
+from relax_mlir.lowering.kernels.rows.rows import Rows
 from relax_mlir.mlir import arith, ir, vector
 from relax_mlir.target import Target
 
@@ -83,7 +83,7 @@ class Scan:
 
     def _across(self, cell: _Cell, x: Value, out: Value, axis: int) -> None:
         sizes = [emit.dim(x, place) for place in range(ir.MemRefType(x.type).rank)]
-        outer, length, inner = product(sizes[:axis]), sizes[axis], product(sizes[axis + 1 :])
+        outer, length, inner = emit.product(sizes[:axis]), sizes[axis], emit.product(sizes[axis + 1 :])
         lanes = self.target.lanes(cell.wide.width)
         source, sink = (
             emit.view(
@@ -201,7 +201,7 @@ def _last(value: Value) -> Value:
 
 
 def _cost(lanes: int, *sizes: Index) -> Index:
-    return emit.div(emit.mul(product(sizes), CYCLES), lanes)
+    return emit.div(emit.mul(emit.product(sizes), CYCLES), lanes)
 
 
 def is_scannable(type_: Type) -> bool:

@@ -29,7 +29,7 @@ from relax_mlir.topi.common import (
     unflattened,
 )
 from relax_mlir.topi.elementwise import add
-from relax_mlir.topi.indexing import SCATTER, counted_index
+from relax_mlir.topi.indexing import SCATTER, counted_index, held
 from relax_mlir.topi.tag import BROADCAST, ELEMWISE, INJECTIVE
 
 MOST_AXES = 64
@@ -179,9 +179,7 @@ def split(ary: Tensor, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
     place = axis_of("topi.split", axis, tensor.ndim)
     whole = tensor.shape[place]
     if isinstance(indices_or_sections, list | tuple):
-        cuts = [
-            _clamped(dim, whole) for dim in dims_of("topi.split: 'indices_or_sections'", indices_or_sections)
-        ]
+        cuts = [held(dim, whole) for dim in dims_of("topi.split: 'indices_or_sections'", indices_or_sections)]
         begins, ends = [0, *cuts], [*cuts, whole]
     else:
         count = dim_of("topi.split: 'indices_or_sections'", indices_or_sections)
@@ -198,13 +196,6 @@ def split(ary: Tensor, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
         )
 
     return [made(begin, end) for begin, end in zip(begins, ends, strict=True)]
-
-
-def _clamped(place: Dim, whole: Dim) -> Dim:
-    """An index, counted from the end if negative, clamped to the range from 0 to the end."""
-    if isinstance(place, int) and place < 0:
-        return symbolic.maximum(whole + place, 0)
-    return symbolic.minimum(place, whole)
 
 
 def tile(a: Tensor, reps: Any) -> Tensor:  # noqa: ANN401 - a number of repeats, or a list of them
@@ -278,7 +269,7 @@ def strided_slice(
     for place, first, last, step in zip(places, begins, ends, steps, strict=True):
         whole = tensor.shape[place]
         if slice_mode == "size":
-            step, last = 1, whole if last == -1 else _clamped(first, whole) + last
+            step, last = 1, whole if last == -1 else held(first, whole) + last
         firsts[place], shape[place] = _range(first, last, step, whole)
 
     def value(*i: Expr) -> Expr:
@@ -294,7 +285,7 @@ def strided_slice(
 def _range(first: Dim, last: Dim, step: int, whole: Dim) -> tuple[tuple[Dim, int], Dim]:
     """The first index of a slice with its step, and the number of elements."""
     if step > 0:
-        begin, end = _clamped(first, whole), _clamped(last, whole)
+        begin, end = held(first, whole), held(last, whole)
         return (begin, step), symbolic.maximum(symbolic.ceildiv(end - begin, step), 0)
     begin = symbolic.minimum(whole + first if isinstance(first, int) and first < 0 else first, whole - 1)
     end = whole + last if isinstance(last, int) and last < 0 else symbolic.minimum(last, whole - 1)

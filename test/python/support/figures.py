@@ -24,7 +24,7 @@ PACKAGES = {
 """Packages and their folders; the longest name first."""
 LONG_FILE, LONG_FUNCTION = 1000, 60
 GENERATED = ("docs/api.md", "docs/language.md", "docs/ops.md", "docs/passes.md", "dialects/relax.irdl.mlir")
-"""Committed text that a command of the project writes, beside stubs."""
+"""Committed text that a command of the project writes, in addition to stubs."""
 PARSERS = ("ast.parse", "ir.Module.parse", "ir.Operation.parse", "IRModule.parse")
 READERS = ("script/", "tir/", "symbolic/", "frontend/", "tools/")
 """Packages that read the text of users."""
@@ -80,9 +80,9 @@ def circles(edges: Mapping[str, Iterable[str]]) -> list[list[str]]:
             elif other in stack:
                 low[node] = min(low[node], number[other])
         if low[node] == number[node]:
-            place = stack.index(node)
-            component = stack[place:]
-            del stack[place:]
+            start = stack.index(node)
+            component = stack[start:]
+            del stack[start:]
             if len(component) > 1:
                 found.append(sorted(component))
 
