@@ -1,19 +1,6 @@
 """Types of the Relax dialect, and `StructInfo`, the static information on a value, as Python objects.
 
-| StructInfo | MLIR type |
-|---|---|
-| ``Tensor(("n", 4), "float32")`` | ``tensor<?x4xf32, #relax.shape<["n", 4]>>`` |
-| ``Tensor((2, 4), "float32")`` | ``tensor<2x4xf32>`` |
-| ``Tensor((None, 4), "float32")``: first dimension unknown | ``tensor<?x4xf32>`` |
-| ``Tensor(None, "float32")``: rank unknown | ``tensor<*xf32>`` |
-| ``Tensor(("n",), None)``: dtype unknown | ``tensor<?x!relax.any, #relax.shape<["n"]>>`` |
-| ``Shape(("n", 4))`` | ``!relax.shape_value<["n", 4]>`` |
-| ``Shape(ndim=2)``, ``Shape()`` | ``!relax.shape_value<["?", "?"]>``, ``!relax.shape_value<unit>`` |
-| ``Prim("int64")`` | ``i64`` |
-| ``Tuple([...])`` | ``tuple<...>`` |
-| ``Object()`` | ``!relax.object`` |
-| ``Callable([Tensor((2,))], Tensor((2,)), pure=True)`` | ``!relax.callable<[tensor<2xf32>], tensor<2xf32>, true>`` |
-| ``Callable()``: unknown parameters | ``!relax.callable<unit, unit, false>`` |
+``docs/language.md`` has a table of both.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Write ``docs/{api,language,ops,passes}.md`` from the docstrings: ``python docs/generate.py``, or ``make docs``."""
+"""Write ``docs/reference/`` from the docstrings: ``python docs/generate.py``, or ``make docs``."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from relax_mlir.dialects.base import RelaxOp
 
-DOCS = Path(__file__).resolve().parent
-NOTICE = "<!-- Written by docs/generate.py from the docstrings; edit those. -->"
+REFERENCE = Path(__file__).resolve().parent / "reference"
+NOTICE = "<!-- Written by docs/generate.py from the docstrings. -->"
 
 
 def builders(namespace: types.ModuleType, prefix: str = "R") -> Iterator[tuple[str, Any]]:
@@ -147,7 +147,7 @@ def ops_page() -> str:
 STRUCT_INFOS = ("Tensor", "Shape", "Prim", "Tuple", "Callable", "Object")
 
 
-def language_page() -> str:
+def dialect_page() -> str:
     """The page of types, invariants, and every op of the dialect in the IR."""
     from relax_mlir.analysis import well_formed
     from relax_mlir.dialects import dialect, types
@@ -156,17 +156,14 @@ def language_page() -> str:
     invariants = inspect.cleandoc(well_formed.__doc__ or "").partition("\n\n")[2]
     parts = [
         NOTICE,
-        "# Language reference",
-        "The Relax dialect as the IR has it: what `relax-opt` reads and prints. How the same is written in Python is "
-        "on the pages [Script](script.md), [Prim funcs](tir.md) and [Ops](ops.md).",
+        "# Relax dialect",
+        "[Language](../language.md) has an example and the table of types, [Ops](ops.md) the builders.",
         "## Types",
-        markdown(types.__doc__),
         *(f"**{name}.** {markdown(getattr(types, name).__doc__)}" for name in STRUCT_INFOS),
         "## Invariants",
         textwrap.dedent(invariants).replace("``", "`"),
         "## Ops",
-        "A signature lists operands, attributes in braces, and results. A *pure* op only computes its results. Ops on "
-        "a list of values take one tuple, which `builtin.unrealized_conversion_cast` makes.",
+        "A signature lists operands, attributes in braces, and results.",
     ]
     families: dict[str, list[Any]] = {}
     for cls in dialect.Relax.operations:
@@ -211,33 +208,22 @@ def pass_entry(name: str) -> str:
 def passes_page() -> str:
     from relax_mlir.transform.registry import PASSES
 
-    introduction = (
-        "`relax-opt --NAME` runs one, `relax-opt --pass-pipeline='builtin.module(NAME{option=value})'` a sequence; "
-        "in Python each is a class of the same options. All passes of MLIR can be used beside them."
-    )
+    introduction = "[Passes](../passes.md) shows how to run them, and what the levels are for."
     parts = [NOTICE, "# Passes", introduction, *levels(), *(pass_entry(name) for name in sorted(PASSES))]
     return "\n\n".join(parts) + "\n"
 
 
 def levels() -> Iterator[str]:
     """The passes of the lowering that each optimisation level runs in `build`."""
-    from relax_mlir.lowering.levels import MEANINGS, level_table
+    from relax_mlir.lowering.levels import level_table
 
-    yield "## Levels"
-    yield (
-        "`rx.build(mod, opt_level=0)`, `PassContext(opt_level=0)` and `relax-opt --opt-level=0` choose what runs: "
-        "passes of at most that level, those in `required_pass`, none in `disabled_pass`. Passes of level 0 are what "
-        "programs need to be compiled: `build` refuses to disable them, and does not ask instruments whether they may "
-        "run. Results of the levels differ in the order of sums at most. LLVM gets the same level; llvmlite's, which "
-        "makes code for other machines, gets 1 instead of 0 for CPUs with tiles. A pass that is "
-        "called alone (`FuseOps()(mod)`) runs at any level."
-    )
-    rows = ["| Level | What it is for | What runs in addition |", "|---|---|---|"]
-    for level, meaning in enumerate(MEANINGS):
+    yield "## Optimisation levels"
+    rows = ["| Level | What runs in addition |", "|---|---|"]
+    for level in sorted({at for at, *_ in level_table()}):
         added = [
             f"`{name}` ({phase})" for at, phase, name, kind in level_table() if at == level and kind == "pass"
         ]
-        rows.append(f"| {level} | {meaning} | {', '.join(added) or 'all other passes of the phases'} |")
+        rows.append(f"| {level} | {', '.join(added) if level else 'all other passes of the phases'} |")
     yield "\n".join(rows)
 
 
@@ -362,20 +348,18 @@ def api_page() -> str:
     return "\n\n".join(part.rstrip() for part in parts) + "\n"
 
 
-def pages() -> dict[Path, str]:
-    """The generated pages by path, and the table from which `relax-opt --help` is printed."""
-    from relax_mlir.tools import opt_help
-
+def pages() -> dict[str, str]:
+    """The pages by name."""
     return {
-        DOCS / "api.md": api_page(),
-        DOCS / "language.md": language_page(),
-        DOCS / "ops.md": ops_page(),
-        DOCS / "passes.md": passes_page(),
-        opt_help.SUMMARIES: opt_help.summaries_text(),
+        "api.md": api_page(),
+        "dialect.md": dialect_page(),
+        "ops.md": ops_page(),
+        "passes.md": passes_page(),
     }
 
 
 if __name__ == "__main__":
-    for path, text in pages().items():
-        path.write_text(text, encoding="utf-8")
-        print(path)
+    REFERENCE.mkdir(exist_ok=True)
+    for name, text in pages().items():
+        (REFERENCE / name).write_text(text, encoding="utf-8")
+        print(REFERENCE / name)

@@ -9,14 +9,6 @@ from relax_mlir.error import ArgumentError
 from relax_mlir.lowering.pipeline import Phase, memory_phases, phases
 from relax_mlir.transform import MLIRPass, Pass, PassContext, Sequential
 
-MEANINGS = (
-    "what programs need to be compiled, nothing else: compiles fastest",
-    "cheap clean-ups, and what depends on constants alone is computed",
-    "fused ops and attention, products by kernels made for the machine, constants laid out for them: the default",
-    "what takes time to compile, and is seldom worth it",
-)
-"""The purpose of each level, by number."""
-
 
 def leaves(passes: Iterable[Pass], level: int = 0) -> Iterator[tuple[str, int, bool]]:
     """Yield (name, effective level, is composite) of each pass, including nested ones."""

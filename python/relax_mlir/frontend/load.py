@@ -33,8 +33,8 @@ def load(path: str | Path, *, trusted: bool = False) -> IRModule:
             Python file, which is run and whose module is returned; ``model.py:Name`` selects one. Any other file is
             IR as text or MLIR bytecode, or the output of `IRModule.save`.
         trusted: True for a file from a source that you trust: ``.pt2`` files may run code through arbitrary pickles,
-            custom objects or compiled code ([which formats are code](security.md)), and IR is parsed without a
-            child process that tries it first. A Python file is always run.
+            custom objects or compiled code (docs/security.md), and IR is parsed without a child process that tries
+            it first. A Python file is always run.
 
     Raises:
         UntrustedFileError: the ``.pt2`` file could run code, and is not `trusted`.

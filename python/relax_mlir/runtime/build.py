@@ -106,7 +106,7 @@ def build(
             attached, `profile` is set, or RELAX_MLIR_CACHE is 0.
         profile: instrument calls, so that `Executable.profile` can record them.
         opt_level: 0 (compiles fastest) to 3; it overrides that of the current `PassContext`, which is 2 by default.
-            docs/passes.md lists the passes of each level.
+            docs/passes.md describes the levels.
 
     Raises:
         ArgumentError: an argument of the wrong kind, or a disabled pass that compilation needs.

@@ -186,7 +186,7 @@ class PassContext:
     """Options under which passes run; ``with`` makes it the current one of this thread.
 
     Args:
-        opt_level: 0 to 3; a sequence runs the passes of at most this level (docs/passes.md has a table for `build`).
+        opt_level: 0 to 3; a sequence runs the passes of at most this level (docs/passes.md describes the levels).
         required_pass: names of passes that run at any level, unless they are disabled.
         disabled_pass: names of passes that do not run.
         config: values of registered options, by key.
