@@ -19,7 +19,7 @@ from relax_mlir.error import ArgumentError, RelaxError, UnknownNameError
 from relax_mlir.expr import bindings as views
 from relax_mlir.expr.bindings import NAMES, Binding, binding_of
 from relax_mlir.ir_module import IRModule
-from relax_mlir.ir_queries import FunctionTable, enclosing_function, entry_block, fresh_name
+from relax_mlir.ir_queries import FunctionTable, enclosing_function, entry_block
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.explicit_effects import make_effects_explicit
 from relax_mlir.rewrite.replace import Replacer
@@ -27,6 +27,8 @@ from relax_mlir.transform import relax_functions
 
 # `ExprVisitor`: a method per op, called on every binding of a program.
 
+SCRATCH = ""
+"""The name of scratch functions: `verify` refuses it, so no function of a program has it."""
 PREFIX = "visit_"
 OWN = frozenset({"default", "function"})
 """The names after ``visit_`` that denote no op."""
@@ -297,10 +299,8 @@ def _function_of(op: ir.Operation) -> ir.Operation:
 
 def scratch_function(module: ir.Operation) -> func.FuncOp:
     """A temporary private function in `module`, into which methods emit, so that builders can resolve callees."""
-    body = entry_block(module)
-    with ir.InsertionPoint(body):
-        name = fresh_name("rewrite", FunctionTable(module))
-        return func.FuncOp(name, ir.FunctionType.get([], []), visibility="private")
+    with ir.InsertionPoint(entry_block(module)):
+        return func.FuncOp(SCRATCH, ir.FunctionType.get([], []), visibility="private")
 
 
 def replacement(
