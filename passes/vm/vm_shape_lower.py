@@ -41,6 +41,9 @@ from relax_mlir.passes.vm.vm_memory_lower import EARLIER, RENAMED, refuse, walk
 from relax_mlir.symbolic import Bounds, Definition, Dim, Expr
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
 
+STORES = 64
+"""Maximum number of expressions of a shape function: bufferisation analyses a chain of stores in cubic time."""
+
 
 @dataclass(frozen=True)
 class ShapeFunctions:
@@ -601,7 +604,9 @@ class _FunctionLowering:
             return
         scope.bounded.update(due)
         unique = list({str(dim): dim for dim in dims}.values())
-        call_prim(self.functions.make(unique, due), [self.heap])
+        for first in range(0, max(len(unique), 1), STORES):
+            call_prim(self.functions.make(unique[first : first + STORES], due), [self.heap])
+            due = {}
         scope.ready.update(map(str, unique))
 
 

@@ -7,6 +7,7 @@ import gc
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 import relax_mlir as rx
 from relax_mlir import op as R
@@ -108,3 +109,24 @@ def test_long_chains_of_uses() -> None:
     module = FORMS["chain"](1200)
     create_pass("fuse-attention")(module)
     module.verify()
+
+
+def test_shape_functions_compute_a_few_expressions_each() -> None:
+    """Bufferisation analyses the stores of one function in cubic time."""
+    from relax_mlir.passes.vm.vm_shape_lower import STORES
+
+    bb = rx.BlockBuilder()
+    count = 2 * STORES + 1
+    x = rx.Var("x", rx.Tensor(("n",), "float32"))
+    with bb.function("main", [x]):
+        fields = [bb.emit(R.shape_expr((f"n + {i + 1}",))) for i in range(count)]
+        bb.emit_func_output(bb.emit(R.make_tuple(*fields)))
+    lowered = create_pass("relax-to-vm")(bb.get())
+    stores = [
+        sum(op.operation.name == "memref.store" for op in f.entry_block.operations)
+        for name, f in lowered.functions.items()
+        if "shape_func" in name
+    ]
+    assert sorted(stores) == [1, STORES, STORES]
+    run = rx.VirtualMachine(rx.build(bb.get(), exec_mode="bytecode"))["main"]
+    assert [tuple(s) for s in run(np.ones(3, "float32"))] == [(4 + i,) for i in range(count)]
