@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from relax_mlir.error import UnknownNameError
 from relax_mlir.lowering.analysis.check_bounds import CheckBounds
@@ -172,22 +173,6 @@ def memory_phases() -> tuple[Phase, ...]:
 PREFIX = "relax-to-"
 """Prefix of a pipeline's name; the rest is the name of the level that it lowers to."""
 
-SUMMARIES = {
-    "relax": "Relax-to-Relax passes",
-    "calls": "down to calls of prim funcs",
-    "explicit-memory": "down to tensors in planned storages",
-    "vm": "down to builtins of the virtual machine and a shape heap",
-    "tensors": "down to linalg on tensors",
-    "memrefs": "down to linalg on memrefs",
-    "kernels": "down to loops and vectors",
-    "flat": "down to functions of blocks and branches",
-    "llvm": "down to the LLVM dialect",
-}
-"""One-line help for the pipeline to each level."""
-
-PIPELINES = {f"{PREFIX}{level}": summary for level, summary in SUMMARIES.items()}
-"""Named pipelines: all phases up to and including that of a level, with one-line help."""
-
 
 def pipeline(name: str, target: str = "cpu") -> Sequential:
     """Return the named pipeline; raise `UnknownNameError` if there is none."""
@@ -208,9 +193,6 @@ def pipeline_phases(name: str, target: str = "cpu") -> list[Phase]:
 def _up_to(all_phases: Sequence[Phase], last: str) -> list[Phase]:
     names = [phase.name for phase in all_phases]
     return list(all_phases[: names.index(last) + 1])
-
-
-# The named pipelines of `relax_mlir.lowering.pipeline` as passes for the registry.
 
 
 @dataclass(frozen=True)
@@ -240,12 +222,72 @@ class NamedPipeline(PipelinePass):
         return [CheckLegality(self.start), *(phase.as_pass() for phase in rest)]
 
 
-def _named(name: str, summary: str) -> type[NamedPipeline]:
-    """The class of the pipeline called `name`, as `relax_mlir.transform.registry` refers to it."""
-    members = {"name": name, "__doc__": f"{summary[0].upper()}{summary[1:]}.", "__module__": __name__}
-    return type(name.title().replace("-", ""), (NamedPipeline,), members)
+class RelaxToRelax(NamedPipeline):
+    """Relax-to-Relax passes."""
+
+    name: ClassVar[str] = "relax-to-relax"
 
 
-CLASSES = {name: _named(name, text) for name, text in PIPELINES.items()}
-"""The pass of each named pipeline."""
-globals().update({cls.__name__: cls for cls in CLASSES.values()})
+class RelaxToCalls(NamedPipeline):
+    """Down to calls of prim funcs."""
+
+    name: ClassVar[str] = "relax-to-calls"
+
+
+class RelaxToExplicitMemory(NamedPipeline):
+    """Down to tensors in planned storages."""
+
+    name: ClassVar[str] = "relax-to-explicit-memory"
+
+
+class RelaxToVm(NamedPipeline):
+    """Down to builtins of the virtual machine and a shape heap."""
+
+    name: ClassVar[str] = "relax-to-vm"
+
+
+class RelaxToTensors(NamedPipeline):
+    """Down to linalg on tensors."""
+
+    name: ClassVar[str] = "relax-to-tensors"
+
+
+class RelaxToMemrefs(NamedPipeline):
+    """Down to linalg on memrefs."""
+
+    name: ClassVar[str] = "relax-to-memrefs"
+
+
+class RelaxToKernels(NamedPipeline):
+    """Down to loops and vectors."""
+
+    name: ClassVar[str] = "relax-to-kernels"
+
+
+class RelaxToFlat(NamedPipeline):
+    """Down to functions of blocks and branches."""
+
+    name: ClassVar[str] = "relax-to-flat"
+
+
+class RelaxToLlvm(NamedPipeline):
+    """Down to the LLVM dialect."""
+
+    name: ClassVar[str] = "relax-to-llvm"
+
+
+PIPELINES: dict[str, type[NamedPipeline]] = {
+    each.name: each
+    for each in (
+        RelaxToRelax,
+        RelaxToCalls,
+        RelaxToExplicitMemory,
+        RelaxToVm,
+        RelaxToTensors,
+        RelaxToMemrefs,
+        RelaxToKernels,
+        RelaxToFlat,
+        RelaxToLlvm,
+    )
+}
+"""Named pipelines: all phases up to and including that of a level."""

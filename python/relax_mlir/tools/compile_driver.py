@@ -20,7 +20,7 @@ from relax_mlir.export.compiled_code import FILE_ENDING
 from relax_mlir.frontend.common import hidden
 from relax_mlir.frontend.load import read_module
 from relax_mlir.ir_module import IRModule
-from relax_mlir.lowering.pipeline import PREFIX, SUMMARIES, pipeline
+from relax_mlir.lowering.pipeline import PIPELINES, PREFIX, pipeline
 from relax_mlir.mlir import func, ir
 from relax_mlir.module_file import write_atomically
 from relax_mlir.runtime.build import build
@@ -190,7 +190,8 @@ def steps_of(output: Path | None) -> tuple[str, ...]:
         return ()
     is_bytecode = output.suffix == BYTECODE
     others = {"llvm"} if is_bytecode else {"explicit-memory", "vm", "llvm"}
-    phases = [name for name in SUMMARIES if name not in others]
+    levels = [name.removeprefix(PREFIX) for name in PIPELINES]
+    phases = [level for level in levels if level not in others]
     return ("reading the module", *phases, MACHINE_CODE, "writing" if is_bytecode else "linking")
 
 

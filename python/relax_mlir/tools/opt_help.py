@@ -2,71 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import textwrap
 from collections.abc import Iterable, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
 
 from relax_mlir import terminal
 from relax_mlir._version import bindings_version, version
 from relax_mlir.error import RelaxError
 from relax_mlir.terminal import BOLD, HEADING, paint
 from relax_mlir.tools.opt_flags import FLAGS, Flag
+from relax_mlir.tools.pass_help import PassSummary, summaries, summary_of
 from relax_mlir.transform import registry
 from relax_mlir.transform.registry import MLIR_DIALECTS, MLIR_PASSES, MLIR_PIPELINES
-
-if TYPE_CHECKING:
-    from relax_mlir.transform import Pass
-
-
-# The help of each pass as data: reading it from the classes would import the whole compiler.
-#
-# ``python -m relax_mlir.tools.opt_help`` regenerates the table; a test checks that it is up to date.
-
-SUMMARIES = Path(__file__).with_name("pass_summaries.json")
-
-
-class PassSummary(NamedTuple):
-    """The first paragraph of a pass's docstring, and name, type and default of each option."""
-
-    help: str
-    options: list[tuple[str, str, str]]
-    is_pipeline: bool = False
-
-
-def summaries() -> dict[str, PassSummary]:
-    """The passes of the project by name, from the table."""
-    table = json.loads(SUMMARIES.read_text(encoding="utf-8"))
-    return {
-        name: PassSummary(row["help"], [(*option,) for option in row["options"]], row["is_pipeline"])
-        for name, row in table.items()
-    }
-
-
-def summary_of(cls: type[Pass]) -> PassSummary:
-    """The help of a pass class."""
-    import inspect
-
-    from relax_mlir.transform import PipelinePass
-    from relax_mlir.transform.pipeline_text import describe_options
-
-    text = (inspect.getdoc(cls) or "").partition("\n\n")[0].replace("\n", " ")
-    return PassSummary(text, describe_options(cls), issubclass(cls, PipelinePass))
-
-
-def summaries_text() -> str:
-    """The table as generated from the classes of all passes of the project."""
-    from relax_mlir.transform import registry
-
-    rows = {name: summary_of(registry.pass_class(name))._asdict() for name in sorted(registry.PASSES)}
-    return json.dumps(rows, indent=1, ensure_ascii=False) + "\n"
-
-
-if __name__ == "__main__":
-    SUMMARIES.write_text(summaries_text(), encoding="utf-8")
-
 
 MAX_WIDTH = 110
 

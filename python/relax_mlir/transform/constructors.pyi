@@ -46,7 +46,15 @@ from relax_mlir.lowering.memory.pack_constants import PackConstants as PackConst
 from relax_mlir.lowering.memory.plan_memory import PlanMemory as PlanMemory
 from relax_mlir.lowering.memory.pool_buffers import PoolBuffers as PoolBuffers
 from relax_mlir.lowering.memory.pool_buffers import StackBuffers as StackBuffers
-from relax_mlir.lowering.pipeline import NamedPipeline
+from relax_mlir.lowering.pipeline import RelaxToCalls as RelaxToCalls
+from relax_mlir.lowering.pipeline import RelaxToExplicitMemory as RelaxToExplicitMemory
+from relax_mlir.lowering.pipeline import RelaxToFlat as RelaxToFlat
+from relax_mlir.lowering.pipeline import RelaxToKernels as RelaxToKernels
+from relax_mlir.lowering.pipeline import RelaxToLlvm as RelaxToLlvm
+from relax_mlir.lowering.pipeline import RelaxToMemrefs as RelaxToMemrefs
+from relax_mlir.lowering.pipeline import RelaxToRelax as RelaxToRelax
+from relax_mlir.lowering.pipeline import RelaxToTensors as RelaxToTensors
+from relax_mlir.lowering.pipeline import RelaxToVm as RelaxToVm
 from relax_mlir.lowering.shapes.lower_symbolic_shapes import LowerSymbolicShapes as LowerSymbolicShapes
 from relax_mlir.passes.bind_params import BindParams as BindParams
 from relax_mlir.passes.bind_symbolic_vars import BindSymbolicVars as BindSymbolicVars
@@ -84,16 +92,6 @@ from relax_mlir.passes.to_non_dataflow import ToNonDataflow as ToNonDataflow
 from relax_mlir.passes.topological_sort import TopologicalSort as TopologicalSort
 from relax_mlir.passes.vm.vm_memory_lower import VMMemoryLower as VMMemoryLower
 from relax_mlir.passes.vm.vm_shape_lower import VMShapeLower as VMShapeLower
-
-class RelaxToCalls(NamedPipeline): ...
-class RelaxToExplicitMemory(NamedPipeline): ...
-class RelaxToFlat(NamedPipeline): ...
-class RelaxToKernels(NamedPipeline): ...
-class RelaxToLlvm(NamedPipeline): ...
-class RelaxToMemrefs(NamedPipeline): ...
-class RelaxToRelax(NamedPipeline): ...
-class RelaxToTensors(NamedPipeline): ...
-class RelaxToVm(NamedPipeline): ...
 
 __all__ = [
     "BFloat16Bits",

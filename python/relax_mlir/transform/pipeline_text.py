@@ -288,15 +288,16 @@ def format_options(instance: object) -> str:
     for field in dataclasses.fields(instance):
         value = getattr(instance, field.name)
         if field.init and value is not None and value != field.default:
-            parts.append(f"{field.name.replace('_', '-')}={_format(value)}")
+            parts.append(f"{field.name.replace('_', '-')}={format_value(value)}")
     return "{" + " ".join(parts) + "}" if parts else ""
 
 
-def _format(value: object) -> str:
+def format_value(value: object) -> str:
+    """The value of an option as text."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, tuple):
-        return ",".join(_format(item) for item in value)
+        return ",".join(format_value(item) for item in value)
     return option_text(value) if isinstance(value, str) else str(value)
 
 
@@ -322,6 +323,6 @@ def describe_options(cls: type) -> list[tuple[str, str, str]]:
         option = field.name.replace("_", "-")
         kind = option_types(cls)[option]
         shown = getattr(kind, "__name__", str(kind)) if not typing.get_origin(kind) else str(kind)
-        default = REQUIRED if field.default is dataclasses.MISSING else _format(field.default)
+        default = REQUIRED if field.default is dataclasses.MISSING else format_value(field.default)
         described.append((option, shown.replace("typing.", ""), default))
     return described

@@ -6,7 +6,7 @@ import pytest
 from relax_mlir.dialects import dialect
 from relax_mlir.error import UnknownNameError, VerifyError
 from relax_mlir.lowering.legality import LEVELS
-from relax_mlir.lowering.pipeline import PIPELINES, SUMMARIES, memory_phases, phases, pipeline_phases
+from relax_mlir.lowering.pipeline import PIPELINES, memory_phases, phases, pipeline_phases
 from relax_mlir.mlir import ir
 from relax_mlir.tools.compile_command import FORMS
 from relax_mlir.transform import create_pass, registry
@@ -16,7 +16,7 @@ CODE = {"llvm-ir", "asm", "bytecode"}
 
 def test_one_name() -> None:
     names = [phase.name for phase in (*phases(), *memory_phases())]
-    assert set(names) == set(LEVELS) == set(SUMMARIES) == set(FORMS) - CODE
+    assert set(names) == set(LEVELS) == set(FORMS) - CODE
     assert len(names) == len(set(names))
     assert {name.removeprefix("relax-to-") for name in PIPELINES} == set(names)
     assert set(PIPELINES) == {name for name in registry.names() if name.startswith("relax-to-")}
