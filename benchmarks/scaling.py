@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from benchmarks import scaling_chart
 from benchmarks.targets import Row
 
 if TYPE_CHECKING:
@@ -36,8 +37,6 @@ LIMIT = 1.3
 """The maximum exponent that counts as n log n: short times vary by a tenth."""
 SHORTEST = 0.05
 """Seconds below which an exponent is not computed."""
-DRAWN = 8
-"""The number of steps per form in the figure, those that take longest per binding."""
 FEATURES = 16
 DEPTH = 40
 """The maximum nesting of conditionals: text is indented, so its length grows with the square of the depth."""
@@ -320,43 +319,6 @@ def report(growths: Sequence[Growth]) -> str:
     return "\n".join(lines)
 
 
-def plot(growths: Sequence[Growth], path: Path) -> None:
-    """Draw the largest steps of each form on logarithmic axes, with a line of slope 1."""
-    import matplotlib
-
-    matplotlib.use("svg")
-    from matplotlib import pyplot
-
-    pyplot.rcParams.update({"svg.hashsalt": "scaling", "font.size": 9})
-    forms = list(dict.fromkeys(growth.form for growth in growths))
-    columns = min(len(forms), 3)
-    lines = -(-len(forms) // columns)
-    figure, axes = pyplot.subplots(
-        lines, columns, figsize=(4.2 * columns, 4.4 * lines), sharex=True, sharey=True, squeeze=False
-    )
-    for unused in axes.flat[len(forms) :]:
-        unused.set_visible(False)
-    for form, ax in zip(forms, axes.flat, strict=False):
-        own = [growth for growth in growths if growth.form == form]
-        shown = sorted(own, key=lambda growth: -max(t / n for n, t in growth.seconds.items()))
-        for growth in shown[:DRAWN]:
-            sizes, seconds = zip(*sorted(growth.seconds.items()), strict=True)
-            ax.plot(sizes, seconds, marker="o", markersize=3, linewidth=1.2, label=growth.step)
-        measured_at = [n for growth in shown[:DRAWN] for n in growth.seconds]
-        ends = (min(measured_at), max(measured_at))
-        base = 0.6 * min(min(growth.seconds.values()) for growth in shown[:DRAWN])
-        ax.plot(ends, (base, base * ends[1] / ends[0]), "k--", linewidth=1, label="slope 1")
-        ax.set(xscale="log", yscale="log", title=form)
-        ax.grid(visible=True, which="major", linewidth=0.4)
-        ax.legend(fontsize=6.5, loc="lower right")
-    for ax in axes[-1]:
-        ax.set_xlabel("bindings")
-    for ax in axes[:, 0]:
-        ax.set_ylabel("seconds of CPU")
-    figure.tight_layout()
-    figure.savefig(path, metadata={"Date": None})
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scaling", description=__doc__)
     parser.add_argument(
@@ -372,13 +334,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         metavar="SECONDS",
         help="how long a step may be expected to take to be measured (default: %(default)s)",
     )
-    parser.add_argument("--plot", type=Path, metavar="PATH", help="where a figure goes (needs matplotlib)")
+    parser.add_argument("--plot", type=Path, metavar="PATH", help="where a figure goes, as SVG")
     options = parser.parse_args(arguments)
     sizes = [int(size) for size in options.sizes.split(",")]
     growths = measured(options.form or tuple(FORMS), sizes, options.patience)
     print(report(growths))
     if options.plot:
-        plot(growths, options.plot)
+        options.plot.write_text(scaling_chart.chart(growths), encoding="utf-8")
     worst = [g for g in growths if g.exponent is not None and g.exponent > LIMIT]
     for growth in worst:
         print(f"grows with n^{growth.exponent:.2f}: {growth.step} of {growth.form}", file=sys.stderr)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import cProfile
 import gc
+import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,7 +16,8 @@ from relax_mlir.script import parse, script_constants
 from relax_mlir.transform import create_pass
 
 from benchmarks import scaling
-from benchmarks.scaling import FORMS
+from benchmarks.scaling import FORMS, Growth
+from benchmarks.scaling_chart import DRAWN, chart
 
 SIZE = 24
 LIMIT = 2.6
@@ -130,3 +132,16 @@ def test_shape_functions_compute_a_few_expressions_each() -> None:
     assert sorted(stores) == [1, STORES, STORES]
     run = rx.VirtualMachine(rx.build(bb.get(), exec_mode="bytecode"))["main"]
     assert [tuple(s) for s in run(np.ones(3, "float32"))] == [(4 + i,) for i in range(count)]
+
+
+def test_figure() -> None:
+    """A panel per form, with a path per step: the longest ones."""
+    steps = [Growth("chain", f"step<{k}>", {100: 0.1 * k, 1000: 1.0 * k}) for k in range(1, DRAWN + 2)]
+    root = ET.fromstring(chart([*steps, Growth("wide", "build", {100: 0.1, 1000: 1.5})]))
+    titles = [element.text for element in root.iter("{http://www.w3.org/2000/svg}title")]
+    assert titles[1:] == [*(f"step<{k}>" for k in range(DRAWN + 1, 1, -1)), "slope 1", "build", "slope 1"]
+    (description,) = root.iter("{http://www.w3.org/2000/svg}desc")
+    assert (
+        description.text
+        == "chain: step<9> takes 9.0 s at 1,000 bindings; wide: build takes 1.5 s at 1,000 bindings"
+    )
