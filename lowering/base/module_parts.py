@@ -91,7 +91,7 @@ class Internalize(ModulePass):
                 internalize(op, self.support_is_hot)
 
 
-def internalize(op: ir.OpView, support_is_hot: bool = False) -> None:
+def internalize(op: ir.OpView, support_is_hot: bool) -> None:
     """Give a private function internal linkage, and set its inlining attributes."""
     private = "sym_visibility" in op.attributes
     if private:

@@ -95,7 +95,7 @@ def _materialize(function: func.FuncOp, is_exposed: bool) -> None:
     end = entry_block(function).operations[-1].operation
     tensors = [a for a in function.arguments if isinstance(a.type, ir.RankedTensorType)]
     results = list(end.operands)
-    destinations = tensors[len(tensors) - len(results) :] if len(results) <= len(tensors) else []
+    destinations = tensors[len(tensors) - len(results) :]
     if [value.type for value in results] != [value.type for value in destinations]:
         return
     roots = [_root(value) for value in results]
@@ -134,7 +134,7 @@ def _source(value: ir.OpResult, op: ir.Operation) -> ir.Value | None:
             == carried
         )
         return op.operands[value.result_number + 3] if same else None
-    if op.name.startswith("linalg.") and len(op.results) <= len(op.operands):
+    if op.name.startswith("linalg."):
         return op.operands[len(op.operands) - len(op.results) + value.result_number]
     return None
 

@@ -64,7 +64,7 @@ def cut_kernels(module: ir.Module) -> list[Part]:
     owners = {name: number for number, names in enumerate(groups) for name in names}
     with module.context:
         for name in owners:
-            internalize(graph.ops[name])
+            internalize(graph.ops[name], support_is_hot=False)
     crossing = graph.crossing(owners)
     parts = [make_part(graph, number, owners, crossing, is_flat=False) for number in range(len(groups))]
     for name in owners:

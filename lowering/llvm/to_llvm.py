@@ -9,7 +9,7 @@ import numpy as np
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.attributes import AS_GENERATED, JOB, PRIM_FUNC, STRAIGHT_LOOPS
 from relax_mlir.dialects.constants import dense_elements
-from relax_mlir.ir_queries import callee_of, ops_of
+from relax_mlir.ir_queries import ancestors, callee_of, ops_of
 from relax_mlir.lowering.analysis.buffers import constant, static_bytes
 from relax_mlir.lowering.analysis.loop_annotations import body_of
 from relax_mlir.lowering.base.module_parts import Internalize, Part, own_ops, shared_group
@@ -131,30 +131,19 @@ def _innermost_loops(function: ir.Operation) -> list[ir.Operation]:
     """The loops of a function that contain no loop."""
     found: list[ir.Operation] = []
     for loop in ops_of(function, *_LOOPS):
-        if found and _is_inside(loop, found[-1]):
+        if found and found[-1] in ancestors(loop):
             found.pop()
         found.append(loop)
     return found
 
 
-def _is_inside(op: ir.Operation, other: ir.Operation) -> bool:
-    parent = op.parent
-    while parent is not None and parent.name != "func.func":
-        if parent.operation == other:
-            return True
-        parent = parent.operation.parent
-    return False
-
-
 def _is_straight(loop: ir.Operation) -> bool:
-    return not any(op.regions or op.name in _CONVERSIONS or _index_count(op) > 1 for op in body_of(loop))
+    return not any(op.regions or op.name in _CONVERSIONS or _has_several_indices(op) for op in body_of(loop))
 
 
-def _index_count(op: ir.Operation) -> int:
-    """The number of indices of a load or store; 0 for other ops."""
-    if op.name not in _ACCESSES:
-        return 0
-    return sum(isinstance(operand.type, ir.IndexType) for operand in op.operands)
+def _has_several_indices(op: ir.Operation) -> bool:
+    """True for a load or store with more than one index."""
+    return op.name in _ACCESSES and sum(isinstance(operand.type, ir.IndexType) for operand in op.operands) > 1
 
 
 # Pass ``bfloat16-bits``: in the LLVM dialect bfloat16 values are stored and moved as 16-bit integers.

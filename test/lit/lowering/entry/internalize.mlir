@@ -51,3 +51,7 @@ func.func private @flat_scalar(%a: i32) { return }
 
 // CHECK: func.func private @flat_declared(memref<?xf32>){{$}}
 func.func private @flat_declared(memref<?xf32>)
+
+// Globals are no functions.
+// CHECK: llvm.mlir.global external @table() {addr_space = 0 : i32, sym_visibility = "private"} : !llvm.ptr
+llvm.mlir.global external @table() {sym_visibility = "private"} : !llvm.ptr

@@ -11,7 +11,9 @@ func.func private @use(memref<3x4xf32>, memref<f32>)
 // CHECK-NEXT: %[[FIRST:[A-Za-z0-9_]+]] = llvm.getelementptr %[[TABLE]][0] : (!llvm.ptr) -> !llvm.ptr, i8
 // CHECK-NEXT: %[[DATA:[A-Za-z0-9_]+]] = llvm.load %[[FIRST]] : !llvm.ptr -> !llvm.ptr
 // CHECK: %[[ALLOCATED:[A-Za-z0-9_]+]] = llvm.insertvalue %[[DATA]], %{{[A-Za-z0-9_]+}}[0]
-// CHECK-NEXT: llvm.insertvalue %[[DATA]], %[[ALLOCATED]][1]
+// CHECK-NEXT: %[[ALIGNED:[A-Za-z0-9_]+]] = llvm.insertvalue %[[DATA]], %[[ALLOCATED]][1]
+// CHECK-NEXT: %[[OFFSET:[a-z0-9_]+]] = arith.constant 0 : i64
+// CHECK-NEXT: llvm.insertvalue %[[OFFSET]], %[[ALIGNED]][2]
 // CHECK: %[[COLUMNS:[a-z0-9_]+]] = arith.constant 4 : i64
 // CHECK-NEXT: llvm.insertvalue %[[COLUMNS]], %{{[A-Za-z0-9_]+}}[3, 1]
 // CHECK: %[[ROWS:[a-z0-9_]+]] = arith.constant 3 : i64
@@ -32,10 +34,15 @@ func.func @main() {
 
 // -----
 
-// A declaration without the attribute is an ordinary function, and without constants there is no table.
+// A declaration without the attribute is an ordinary function, as is a function with a body, and without constants there
+// is no table.
+// CHECK-LABEL: func.func private @defined
 // CHECK-LABEL: func.func @none
 // CHECK-NEXT: call @elsewhere()
 // CHECK-NOT: @__relax_constants
+func.func private @defined(%x: memref<4xf32>) -> memref<4xf32> attributes {relax.constant = 0 : i64} {
+  return %x : memref<4xf32>
+}
 func.func private @elsewhere() -> memref<4xf32>
 func.func @none() -> memref<4xf32> {
   %0 = call @elsewhere() : () -> memref<4xf32>

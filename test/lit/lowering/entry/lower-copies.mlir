@@ -15,6 +15,7 @@
 // CHECK-NEXT: %[[FROM_PTR:[A-Za-z0-9_]+]] = llvm.inttoptr %[[FROM_WORD]]
 // CHECK-NEXT: %[[COUNT:[A-Za-z0-9_]+]] = arith.index_cast %[[BYTES]] : index to i64
 // CHECK-NEXT: "llvm.intr.memcpy"(%[[TO_PTR]], %[[FROM_PTR]], %[[COUNT]]) <{isVolatile = false}>
+// CHECK-NEXT: return
 func.func @dense(%x: memref<?x4xf32>, %y: memref<?x4xf32>) {
   memref.copy %x, %y : memref<?x4xf32> to memref<?x4xf32>
   return
@@ -26,5 +27,14 @@ func.func @dense(%x: memref<?x4xf32>, %y: memref<?x4xf32>) {
 // CHECK-NEXT: return
 func.func @strided(%x: memref<?x4xf32, strided<[8, 1]>>, %y: memref<?x4xf32>) {
   memref.copy %x, %y : memref<?x4xf32, strided<[8, 1]>> to memref<?x4xf32>
+  return
+}
+
+// Nor has a buffer of unknown rank a known layout.
+// CHECK-LABEL: func.func @unranked
+// CHECK-NEXT: memref.copy
+// CHECK-NEXT: return
+func.func @unranked(%x: memref<*xf32>, %y: memref<*xf32>) {
+  memref.copy %x, %y : memref<*xf32> to memref<*xf32>
   return
 }

@@ -47,3 +47,7 @@ func.func @kept(%x: f32) -> f32 {
   func.call @relax.gemm.f32.shapes() : () -> ()
   return %1 : f32
 }
+
+// Globals keep their names.
+// CHECK: llvm.mlir.global external @table()
+llvm.mlir.global external @table() : !llvm.ptr
