@@ -96,12 +96,12 @@ def check_calls(module: ir.Module, callees: Sequence[str]) -> None:
 def _parsed(bindings: Sequence[str]) -> dict[str, int]:
     values: dict[str, int] = {}
     for binding in bindings:
-        name, separator, text = (part.strip() for part in binding.partition("="))
+        name, _, text = (part.strip() for part in binding.partition("="))
         try:
             value = int(text)
         except ValueError:
             raise ParseError(f"binding '{binding}' is not SYMBOL=INTEGER") from None
-        if not separator or not name:
+        if not name:
             raise ParseError(f"binding '{binding}' is not SYMBOL=INTEGER")
         if value < 0:
             raise ShapeError(f"symbol '{name}' cannot be {value}: symbols are not negative")

@@ -172,8 +172,8 @@ class _Convert(ExprMutator):
     def _is_free(self, binding: Binding, order: Order, found: Reordered) -> bool:
         """True if the operands can be reordered without another copy."""
         values = [field for number in found.operands for field in _fields(binding.operands[number])]
-        shapes = [x.tensor_info.known_shape for x in values if isinstance(x.struct_info, Tensor)]
-        if len(shapes) < len(values) or any(shape is None or len(shape) > len(order) for shape in shapes):
+        shapes = [value.tensor_info.known_shape for value in values]
+        if any(shape is None or len(shape) > len(order) for shape in shapes):
             return False
         return any(self._is_undone(value, order) for value in values) and all(
             _is_constant(value)
@@ -279,7 +279,7 @@ def _transposed(value: Value, order: Order) -> Value:
 
 def _by_ops(value: Value, shape: Sequence[Dim] | None, order: Order) -> Value:
     """`value`, viewed as `shape`, with permuted axes; a reshape if no element moves."""
-    if shape is not None and (_long_axes(value) <= 1 or value.tensor_info.ndim != len(order)):
+    if shape is not None and _long_axes(value) <= 1:
         return reshape(value, [shape[axis] for axis in order])
     return permute_dims(value, list(order))
 

@@ -218,7 +218,7 @@ def _attention(binding: Binding, operands: list[Value]) -> Value | None:
             return None
         scale = 1 / math.sqrt(size)
     group = head_group(shapes[0][2], shapes[1][2])
-    if group is None:
+    if group is None or (group > 1 and shapes[2] is None):
         return None
     shared = [_repeated(x, group) for x in operands[1:3]]
     query, key, value = (R.permute_dims(x, [0, 2, 1, 3]) for x in (operands[0], *shared))
@@ -233,9 +233,10 @@ def _attention(binding: Binding, operands: list[Value]) -> Value | None:
 
 def _repeated(x: Value, group: int) -> Value:
     """Keys or values with each head repeated `group` times."""
-    shape = x.tensor_info.known_shape
-    if group == 1 or shape is None:
+    if group == 1:
         return x
+    shape = x.tensor_info.known_shape
+    assert shape is not None
     batch, length, heads, size = shape
     wide = R.broadcast_to(R.expand_dims(x, 3), (batch, length, heads, group, size))
     return R.reshape(wide, (batch, length, heads * group, size))

@@ -68,9 +68,8 @@ IN_SINGLE_PRECISION = (
     "arith-emulate-unsupported-floats{source-types=bf16,f16 target-type=f32}",
     "func.func(math-extend-to-supported-types)",
 )
-CONVERSIONS = frozenset(
-    f"arith.{name}" for name in ("extf", "truncf", "sitofp", "uitofp", "fptosi", "fptoui")
-)
+CONVERSIONS = ("arith.extf", "arith.truncf")
+"""The conversions that upstream's emulation leaves: it converts integers to and from f32."""
 
 
 def mentions_low_precision(module: ir.Module) -> bool:
@@ -108,8 +107,7 @@ def _expand_conversion(operation: ir.Operation, native_f16: bool) -> None:
         operation.attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<none>")
         return
     with ir.InsertionPoint(operation), operation.location:
-        value = _to_single(operand, operation.name, native_f16)
-        value = _from_single(value, operation, native_f16)
+        value = _from_single(_to_single(operand, native_f16), result.type, native_f16)
     result.replace_all_uses_with(value)
     operation.erase()
 
@@ -118,26 +116,21 @@ def _is_half(value: Value) -> bool:
     return isinstance(element_of(value.type), (ir.F16Type, ir.BF16Type))
 
 
-def _to_single(value: Value, conversion: str, native_f16: bool) -> Value:
+def _to_single(value: Value, native_f16: bool) -> Value:
     """The operand in f32; an f64 that is rounded again later is rounded to odd."""
     element = element_of(value.type)
-    single = same_shape(value.type, ir.F32Type.get())
     if isinstance(element, ir.BF16Type):
         return lanes.bf16_to_f32(value)
     if isinstance(element, ir.F16Type):
+        single = same_shape(value.type, ir.F32Type.get())
         return arith.ExtFOp(single, value).result if native_f16 else lanes.f16_to_f32(value)
     if isinstance(element, ir.F64Type):
         return lanes.f64_to_f32_odd(value)
-    if conversion == "arith.sitofp":
-        return arith.SIToFPOp(single, value).result
-    if conversion == "arith.uitofp":
-        return arith.UIToFPOp(single, value).result
     return value
 
 
-def _from_single(value: Value, operation: ir.Operation, native_f16: bool) -> Value:
+def _from_single(value: Value, type_: Type, native_f16: bool) -> Value:
     """Convert from f32 to the result type of the conversion."""
-    type_ = operation.results[0].type
     element = element_of(type_)
     if isinstance(element, ir.BF16Type):
         return lanes.f32_to_bf16(value)
@@ -145,10 +138,6 @@ def _from_single(value: Value, operation: ir.Operation, native_f16: bool) -> Val
         return arith.TruncFOp(type_, value).result if native_f16 else lanes.f32_to_f16(value)
     if isinstance(element, ir.F64Type):
         return arith.ExtFOp(type_, value).result
-    if operation.name == "arith.fptosi":
-        return arith.FPToSIOp(type_, value).result
-    if operation.name == "arith.fptoui":
-        return arith.FPToUIOp(type_, value).result
     return value
 
 

@@ -17,3 +17,16 @@ func.func @widen(%x: f16) -> f32 {
   %0 = arith.extf %x : f16 to f32
   return %0 : f32
 }
+
+// NATIVE-LABEL: func.func @narrow
+// NATIVE-NEXT: arith.truncf %{{.*}} {{.*}}: f32 to f16
+// NATIVE-NEXT: return
+// EXPANDED-LABEL: func.func @narrow
+// EXPANDED-NOT: arith.truncf
+// EXPANDED: arith.bitcast %{{.*}} : i16 to f16
+// EXPANDED-NOT: arith.truncf
+// EXPANDED: return
+func.func @narrow(%x: f32) -> f16 {
+  %0 = arith.truncf %x : f32 to f16
+  return %0 : f16
+}

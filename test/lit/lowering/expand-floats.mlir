@@ -55,3 +55,27 @@ func.func @from_integer(%i: i32) -> f16 {
   %0 = arith.sitofp %i : i32 to f16
   return %0 : f16
 }
+
+// -----
+
+// Unsigned integers, and what halves become: wider floats and integers.
+// CHECK-LABEL: func.func @others
+// CHECK-SAME: (%[[I:[a-z0-9_]+]]: i32, %[[X:[a-z0-9_]+]]: f16, %[[Y:[a-z0-9_]+]]: bf16)
+// CHECK-NEXT: %[[S:[A-Za-z0-9_]+]] = arith.extf %[[X]] fastmath<none> : f16 to f32
+// CHECK-NEXT: %[[A:[A-Za-z0-9_]+]] = arith.uitofp %[[I]] : i32 to f32
+// CHECK-NEXT: arith.truncf %[[A]] fastmath<none> : f32 to f16
+// CHECK-NEXT: %[[B:[A-Za-z0-9_]+]] = arith.extf %[[X]] : f16 to f32
+// CHECK-NEXT: arith.extf %[[B]] : f32 to f64
+// CHECK-NEXT: arith.fptosi %[[S]] : f32 to i32
+// CHECK-NEXT: arith.fptoui %[[S]] : f32 to i32
+// CHECK: arith.bitcast %[[Y]] : bf16 to i16
+// CHECK: %[[E:[A-Za-z0-9_]+]] = arith.bitcast %{{.*}} : i32 to f32
+// CHECK-NEXT: arith.extf %[[E]] : f32 to f64
+func.func @others(%i: i32, %x: f16, %y: bf16) -> (f16, f64, i32, i32, f64) {
+  %0 = arith.uitofp %i : i32 to f16
+  %1 = arith.extf %x : f16 to f64
+  %2 = arith.fptosi %x : f16 to i32
+  %3 = arith.fptoui %x : f16 to i32
+  %4 = arith.extf %y : bf16 to f64
+  return %0, %1, %2, %3, %4 : f16, f64, i32, i32, f64
+}

@@ -50,3 +50,24 @@ func.func @kept(%t: tuple<tensor<2xf32>>) -> tensor<2xf32> {
   %4 = "relax.add"(%2, %3) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
   return %4 : tensor<2xf32>
 }
+
+// A name that is taken gets a number that no other parameter has.
+// CHECK-LABEL: func.func private @names(
+// CHECK-SAME: {relax.name = "t_0"}, %{{[a-z0-9_]+}}: tensor<2xf32> {relax.name = "t_0_3"}, %{{[a-z0-9_]+}}: tensor<2xf32> {relax.name = "t_0_1"}, %{{[a-z0-9_]+}}: tensor<2xf32> {relax.name = "t_0_2"})
+func.func private @names(%t: tuple<tensor<2xf32>> {relax.name = "t"}, %x: tensor<2xf32> {relax.name = "t_0"}, %y: tensor<2xf32> {relax.name = "t_0_1"}, %z: tensor<2xf32> {relax.name = "t_0_2"}) -> tensor<2xf32> {
+  return %x : tensor<2xf32>
+}
+
+// What a packed function may have changed is read after it.
+// CHECK-LABEL: func.func private @changed(
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<2xf32> {relax.name = "t_0"})
+// CHECK: "relax.call_packed"
+// CHECK: %[[Y:[A-Za-z0-9_]+]] = "relax.updated"(%[[X]])
+// CHECK: "relax.exp"(%[[Y]])
+func.func private @changed(%t: tuple<tensor<2xf32>> {relax.name = "t"}) -> tensor<2xf32> {
+  %x = "relax.tuple_get_item"(%t) {index = 0} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
+  %a = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>
+  %c = "relax.call_packed"(%a) {func = "f", arg_spec = [unit]} : (tuple<tensor<2xf32>>) -> tuple<>
+  %e = "relax.exp"(%x) : (tensor<2xf32>) -> tensor<2xf32>
+  return %e : tensor<2xf32>
+}

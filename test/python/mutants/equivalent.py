@@ -53,6 +53,30 @@ EQUIVALENT = (
         "a cast has one operand",
     ),
     Equivalent(
+        "lowering/llvm/to_llvm.py",
+        "return isinstance(attribute, ir.FloatAttr | ir.DenseElementsAttr) and NAME in str(attribute.type)",
+        "return True and NAME in str(attribute.type)",
+        "other attributes are replaced by themselves",
+    ),
+    Equivalent(
+        "lowering/llvm/to_llvm.py",
+        "if own or (attribute is not None and NAME in str(op.attributes[attribute].value)):",
+        "if own or (attribute is not None and True):",
+        "an op that does not mention bf16 is not changed",
+    ),
+    Equivalent(
+        "lowering/llvm/to_llvm.py",
+        'known[type_] = ir.Type.parse(text.replace(NAME, "i16")) if NAME in text else type_',
+        'known[type_] = ir.Type.parse(text.replace(NAME, "i16")) if True else type_',
+        "the text of a type is parsed to the same type; the condition saves time",
+    ),
+    Equivalent(
+        "lowering/llvm/to_llvm.py",
+        "items = [ir.IntegerAttr.get(i16, int(item)) for item in bits.reshape(-1)]",
+        "items = [ir.IntegerAttr.get(i16, int(item)) for item in bits.reshape(- 2)]",
+        "NumPy infers a size for any negative number",
+    ),
+    Equivalent(
         "lowering/loops/join_fused_indices.py",
         "for last in reversed(range(1, len(digits))):",
         "for last in reversed(range( 0, len(digits))):",
@@ -107,6 +131,66 @@ EQUIVALENT = (
         "the product of two of them is the same",
     ),
     Equivalent(
+        "passes/bind_params.py",
+        "dim = (info.shape or ())[axis]",
+        "dim = (info.shape or False)[axis]",
+        "a shape with this axis is not empty",
+    ),
+    Equivalent(
+        "passes/bind_symbolic_vars.py",
+        "if mapping:",
+        "if True:",
+        "without symbols a function is bound to itself",
+    ),
+    Equivalent(
+        "passes/bind_symbolic_vars.py",
+        "low, high = bounds.get(name, (0, None))",
+        "low, high = bounds.get(name, ( -1, None))",
+        "negative values are refused before",
+    ),
+    Equivalent(
+        "passes/canonicalize_bindings.py",
+        "if users and not _is_inside(defining, block):",
+        "if True and not _is_inside(defining, block):",
+        "a result without users is replaced nowhere",
+    ),
+    Equivalent(
+        "passes/canonicalize_bindings.py",
+        "if wanted != given:",
+        "if True:",
+        "the same outputs are given out again",
+    ),
+    Equivalent(
+        "passes/canonicalize_bindings.py",
+        "block.results[0].set_type(end.operands[0].type)",
+        "pass",
+        "the visitor after it infers the type; dead-code-elimination.mlir notices",
+    ),
+    Equivalent(
+        "passes/canonicalize_bindings.py",
+        "return op is not None and op.parent is not None and bool(op.parent.operation == block)",
+        "return op is not None and True and bool(op.parent.operation == block)",
+        "an op of a function has a parent",
+    ),
+    Equivalent(
+        "passes/check_prim_calls.py",
+        'dims = ["?" if d is None else d for d in pattern]',
+        'dims = ["?" if False else d for d in pattern]',
+        "each size that is not known gets the one that is expected",
+    ),
+    Equivalent(
+        "passes/check_prim_calls.py",
+        "assert isinstance(info, Tensor) and info.shape is not None",
+        "assert True and info.shape is not None",
+        "it holds; for type checkers",
+    ),
+    Equivalent(
+        "passes/check_prim_calls.py",
+        "assert isinstance(info, Tensor) and info.shape is not None",
+        "assert isinstance(info, Tensor) and True",
+        "it holds; for type checkers",
+    ),
+    Equivalent(
         "passes/closures/specialize_closures.py",
         "clean(self.module)",
         "pass",
@@ -117,6 +201,72 @@ EQUIVALENT = (
         "yield from (dim for dim in dims or () if dim is not None)",
         "yield from (dim for dim in dims or () if True)",
         "an unknown dimension names no symbol",
+    ),
+    Equivalent(
+        "passes/convert_layout.py",
+        "if _has_any(function, wanted):",
+        "if True:",
+        "without convolutions nothing moves; the condition saves time",
+    ),
+    Equivalent(
+        "passes/convert_layout.py",
+        'names, found = {f"relax.{op}" for op in ops}, False',
+        'names, found = {f"relax.{op}" for op in ops}, True',
+        "the walk begins with the function",
+    ),
+    Equivalent(
+        "passes/convert_layout.py",
+        "if (data, kernel, out) == (new_data, new_kernel, new_data) or not _have_ranks(binding):",
+        "if False or not _have_ranks(binding):",
+        "a convolution that has the layouts is replaced by its like",
+    ),
+    Equivalent(
+        "passes/convert_layout.py",
+        "if order is None or before is None or source.ssa not in self._spatial:",
+        "if False or before is None or source.ssa not in self._spatial:",
+        "a transposition of a transposition has a rank",
+    ),
+    Equivalent(
+        "passes/convert_layout.py",
+        "if made is None or axes is None:",
+        "if False or axes is None:",
+        "without an op there are no axes",
+    ),
+    Equivalent(
+        "passes/convert_layout.py",
+        "if shape is not None and len(shape) < len(order):",
+        "if shape is not None and len(shape) <= len(order):",
+        "no dimension is added to a shape of the same rank",
+    ),
+    Equivalent(
+        "passes/convert_layout.py",
+        "if shape is not None and len(shape) < len(order):",
+        "if shape is not None and True:",
+        "no dimension is added to a shape of the same rank",
+    ),
+    Equivalent(
+        "passes/decompose_ops.py",
+        "if dtype.bits >= 32:",
+        "if dtype.bits >= 31:",
+        "no float has 31 bits",
+    ),
+    Equivalent(
+        "passes/decompose_ops.py",
+        "reduced = [channel + 1, *(axis + (axis > channel) for axis in axes)]",
+        "reduced = [channel + 1, *(axis + (axis >= channel) for axis in axes)]",
+        "the verifier refuses the axis of the channels among the others",
+    ),
+    Equivalent(
+        "passes/decompose_ops.py",
+        "queries, keys, size = shapes[0][1], shapes[1][1], shapes[0][3]",
+        "queries, keys, size = shapes[0][1], shapes[1][1], shapes[ 1][3]",
+        "queries and keys have the same last dimension",
+    ),
+    Equivalent(
+        "passes/explicit_effects.py",
+        "if latest:",
+        "if True:",
+        "nothing is replaced then; the condition saves time",
     ),
     Equivalent(
         "passes/fold_constant.py",
@@ -186,7 +336,10 @@ EQUIVALENT = (
     ),
     Equivalent(
         "passes/remove_redundant_reshape.py",
-        'VIEWS = frozenset(name.removeprefix("relax.") for name in ops_with(IsView) if name.startswith("relax."))',
+        (
+            'VIEWS = frozenset(name.removeprefix("relax.") for name in ops_with(IsView) if '
+            'name.startswith("relax."))'
+        ),
         'VIEWS = frozenset(name.removeprefix("relax.") for name in ops_with(IsView) if True)',
         "visitors see ops of Relax only",
     ),
