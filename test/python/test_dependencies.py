@@ -38,7 +38,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "torch_bridge",
         }
     ),
-    frozenset({"dialects", "op", "scalars"}),
+    frozenset({"dialects", "op", "scalars", "loops"}),
     frozenset(
         {
             "passes",

@@ -262,6 +262,7 @@ def lower(
     const: Callable[[int], T],
     add: Callable[[T, T], T],
     mul: Callable[[T, T], T],
+    subtract: Callable[[T, T], T] | None = None,
     floordiv: Callable[[T, T], T],
     mod: Callable[[T, T], T],
     min: Callable[[T, T], T],
@@ -269,9 +270,9 @@ def lower(
 ) -> T:
     """Compute `dim` with the given operations, in the order in which it is printed.
 
-    `floordiv` rounds to minus infinity and `mod` takes the sign of the divisor, as in Python. A difference is the sum
-    with a product by a negative constant. Within one call, equal symbols, constants, divisions, minima and maxima are
-    created once. A divisor that is not constant may be zero: see `divisors`.
+    `floordiv` rounds to minus infinity and `mod` takes the sign of the divisor, as in Python. Without `subtract`, a
+    difference is the sum with a product by a negative constant. Within one call, equal symbols, constants, divisions,
+    minima and maxima are created once. A divisor that is not constant may be zero: see `divisors`.
     """
     consts: dict[int, T] = {}
     atoms: dict[Atom, T] = {}
@@ -297,7 +298,14 @@ def lower(
     def lower_dim(value: Dim) -> T:
         if isinstance(value, int):
             return constant(value)
-        return _fold(add, [lower_term(monomial, factor) for monomial, factor in printed_terms(value.terms)])
+        (monomial, factor), *rest = printed_terms(value.terms)
+        result = lower_term(monomial, factor)
+        for monomial, factor in rest:
+            if factor < 0 and subtract is not None:
+                result = subtract(result, lower_term(monomial, -factor))
+            else:
+                result = add(result, lower_term(monomial, factor))
+        return result
 
     return lower_dim(dim)
 

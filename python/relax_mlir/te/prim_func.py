@@ -181,7 +181,7 @@ def check_parameters(what: str, inputs: Sequence[Tensor], outputs: Sequence[Tens
 def _parsed(
     writer: Writer, operations: Sequence[Operation], context: ir.Context | None
 ) -> tuple[IRModule, Writer]:
-    return parse(writer.write(operations), name=FILE, context=context), writer
+    return parse(writer.write(operations), writer.loop_bodies, name=FILE, context=context), writer
 
 
 def locate(module: IRModule, name: str, writer: Writer) -> None:

@@ -30,7 +30,7 @@ from relax_mlir.te.expressions import (
 )
 from relax_mlir.te.recurrence import ScanOp
 from relax_mlir.te.reductions import Combiner, Reduction
-from relax_mlir.te.tensors import ComputeOp, LoopOp, Operation, Tensor, symbols_of
+from relax_mlir.te.tensors import ComputeOp, LoopOp, Operation, Tensor, TextOp, symbols_of
 
 MAX_DEPTH = 30
 """Maximum nesting depth of parentheses in a text."""
@@ -195,6 +195,8 @@ class Writer:
     counts: dict[str, int] = field(default_factory=dict)
     """The last number used per name prefix."""
     names: dict[Expr | Tensor, str] = field(default_factory=dict)
+    loop_bodies: dict[str, Callable[..., None]] = field(default_factory=dict)
+    """Bodies of loop operations that the text refers to."""
     depth: int = 1
     """The indentation depth of a computation's statements."""
     fixed: dict[IterVar, str] = field(default_factory=dict)
@@ -259,6 +261,11 @@ class Writer:
         """Write the statements of an operation that has its own."""
         self.starts.append((len(self.lines) + 1, op))
         read, written = ([self.names[tensor] for tensor in tensors] for tensors in (op.inputs, op.outputs))
+        if not isinstance(op, TextOp):
+            key = f"{op.name}_{id(op)}"
+            self.loop_bodies[key] = op.body
+            self.add(self.depth, f'constants["{key}"]({", ".join([*read, *written])})')
+            return
         for line in op.body(read, written, self.fresh):
             self.add(self.depth, line)
 

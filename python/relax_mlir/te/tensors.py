@@ -534,21 +534,18 @@ def _made(shape: Sequence[Dim], value: object, name: str, tag: str) -> Tensor:
     return found
 
 
-Fresh = Callable[[str], str]
-"""Returns an unused name similar to the given one."""
-Body = Callable[[Sequence[str], Sequence[str], Fresh], list[str]]
-"""Returns statements in the T language, from the names of the inputs and of the outputs."""
-
-
 class LoopOp(Operation):
-    """Tensors that `body` fills from `inputs`. Schedules do not change it."""
+    """Tensors that `body` fills from `inputs`. Schedules do not change it.
+
+    `body` gets a `LoopBuilder`, a `Buffer` for each input, and one for each output.
+    """
 
     def __init__(
         self,
         inputs: Sequence[Tensor],
         shapes: Sequence[Sequence[Dim]],
         types: Sequence[str],
-        body: Body,
+        body: Callable[..., Any],
         name: str,
         tag: str = "",
     ) -> None:
@@ -563,6 +560,16 @@ class LoopOp(Operation):
     @property
     def input_tensors(self) -> list[Tensor]:
         return list(dict.fromkeys(self.inputs))
+
+
+Fresh = Callable[[str], str]
+"""Returns an unused name similar to the given one."""
+Body = Callable[[Sequence[str], Sequence[str], Fresh], list[str]]
+"""Returns statements in the T language, from the names of the inputs and of the outputs."""
+
+
+class TextOp(LoopOp):
+    """Tensors that statements in the T language fill from `inputs`; `body` is a `Body`."""
 
 
 def grid(names: Sequence[str], extents: Sequence[Dim]) -> str:

@@ -4,93 +4,43 @@ from __future__ import annotations
 
 import ast
 import functools
-import math as pymath
-import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.error import RelaxError, UnknownNameError
-from relax_mlir.ir_queries import defining_op
-from relax_mlir.mlir import arith, ir, math, memref, scf
-from relax_mlir.scalars import arithmetic, rules
-from relax_mlir.scalars.arithmetic import ScalarRule, compare, const, widened, widened_test
-from relax_mlir.script.scope import POISON, Scope
-from relax_mlir.script.source import Poisoned, Problem
-from relax_mlir.tir.values import (
+from relax_mlir.loops import values
+from relax_mlir.loops.values import (
+    ALIASES,
     INDEX,
+    INTRINSICS,
+    ON_LITERALS,
     Buffer,
-    Literal,
     Scalar,
     Term,
+    as_condition,
     as_index,
     as_scalar,
-    common_dtype,
-    convert,
+    example,
     shown,
-    type_name,
-    unify,
 )
+from relax_mlir.mlir import arith, ir
+from relax_mlir.scalars.arithmetic import const
+from relax_mlir.script.scope import POISON, Scope
+from relax_mlir.script.source import Poisoned, Problem
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
-def divided(node: ast.AST, name: str, value: Scalar, divisor: int) -> Scalar | None:
-    """Division by a positive literal, which needs no guard."""
-    kind = value.dtype
-    if not kind.is_integer or divisor <= 0:
-        return None
-    by = as_scalar(node, divisor, kind).ssa
-    if kind.kind == "uint":
-        function = arith.divui if name == "floordiv" else arith.remui
-        return Scalar(function(value.ssa, by), kind)
-    quotient = arith.floordivsi(value.ssa, by)
-    if name == "floordiv":
-        return Scalar(quotient, kind)
-    return Scalar(arith.subi(value.ssa, arith.muli(quotient, by)), kind)
-
-
-def is_size(value: ir.Value) -> bool:
-    """True if an index is an expression of buffer sizes that is not negative."""
-    op = defining_op(value)
-    if op is None:
-        return False
-    if op.name == "arith.constant":
-        return isinstance(op.attributes["value"], ir.IntegerAttr) and int(op.attributes["value"].value) >= 0
-    if op.name == "memref.dim":
-        return defining_op(op.operands[0]) is None
-    if op.name == "arith.floordivsi":  # not by 0, since it is only emitted for guarded sizes and constants
-        return all(map(is_size, op.operands))
-    return op.name in ("arith.addi", "arith.muli", "arith.minsi", "arith.maxsi") and all(
-        map(is_size, op.operands)
-    )
-
-
-def floordiv_by_size(value: ir.Value, size: ir.Value) -> ir.Value:
-    """The quotient by a size; 0 if the size is 0."""
-    zero = arith.constant(ir.IndexType.get(), 0)
-    quotient = arith.floordivsi(value, _positive(size))
-    return arith.select(arith.cmpi(arith.CmpIPredicate.eq, size, zero), zero, quotient)
-
-
-def floormod_by_size(value: ir.Value, size: ir.Value) -> ir.Value:
-    """The remainder by a size; 0 if the size is 0."""
-    divisor = _positive(size)
-    return arith.subi(value, arith.muli(arith.floordivsi(value, divisor), divisor))
-
-
-def _positive(size: ir.Value) -> ir.Value:
-    return arith.maxsi(size, arith.constant(ir.IndexType.get(), 1))
-
-
-BY_SIZE = {"floordiv": floordiv_by_size, "floormod": floormod_by_size}
-"""Function name → division by a size."""
-
-
-def greatest(wanted: DType) -> float:
-    import ml_dtypes
-
-    return float(ml_dtypes.finfo(wanted.numpy).max)
+def at(node: ast.AST, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Call `function`; an error that it raises is one of `node`."""
+    try:
+        return function(*args, **kwargs)
+    except RelaxError as error:
+        raise Problem.of(node, error) from None
 
 
 def three(node: ast.Call) -> list[ast.expr]:
@@ -102,128 +52,6 @@ def three(node: ast.Call) -> list[ast.expr]:
 def may_load(node: ast.AST) -> bool:
     """True if computing an expression reads memory."""
     return any(isinstance(part, ast.Subscript) for part in ast.walk(node))
-
-
-def example(buffer: Buffer) -> str:
-    names = ", ".join("ijklmnopq"[:9][axis % 9] for axis in range(buffer.rank))
-    return f"{buffer.name}[{names or '()'}]"
-
-
-@dataclass(frozen=True)
-class Intrinsic:
-    """A function of scalars of one dtype: its rule, its arity, the dtype kinds that it takes, and its result."""
-
-    rule: ScalarRule
-    arity: int
-    kinds: tuple[str, ...] = ("float",)
-    test: bool = False
-    """True if the result is bool instead of the operand dtype."""
-
-
-NUMBERS = ("float", "int", "uint")
-INTEGERS = ("int", "uint")
-ANY = (*NUMBERS, "bool")
-
-
-def _trunc_divide(dtype: DType, a: ir.Value, b: ir.Value) -> ir.Value:
-    """Truncating division; 0 for a division by zero."""
-    zero = const(dtype, 0)
-    divisor = rules.safe_divisor(dtype, a, b)
-    quotient = arith.divui(a, divisor) if dtype.kind == "uint" else arith.divsi(a, divisor)
-    return arith.select(compare(dtype, "eq", b, zero), zero, quotient)
-
-
-def _trunc_mod(dtype: DType, a: ir.Value, b: ir.Value) -> ir.Value:
-    divisor = rules.safe_divisor(dtype, a, b)
-    return arith.remui(a, divisor) if dtype.kind == "uint" else arith.remsi(a, divisor)
-
-
-def _ceil_divide(dtype: DType, a: ir.Value, b: ir.Value) -> ir.Value:
-    negated = arith.subi(const(dtype, 0), a)
-    return arith.subi(const(dtype, 0), rules.BINARY_RULES["floor_divide"](dtype, negated, b))
-
-
-def _rounding(name: str) -> ScalarRule:
-    function = rules.ROUNDING[name]
-    return widened(lambda dtype, x: function(x))
-
-
-BINARY: dict[str, Intrinsic] = {
-    "add": Intrinsic(rules.BINARY_RULES["add"], 2, NUMBERS),
-    "subtract": Intrinsic(rules.BINARY_RULES["subtract"], 2, NUMBERS),
-    "multiply": Intrinsic(rules.BINARY_RULES["multiply"], 2, NUMBERS),
-    "truediv": Intrinsic(rules.BINARY_RULES["divide"], 2),
-    "floordiv": Intrinsic(rules.BINARY_RULES["floor_divide"], 2, NUMBERS),
-    "floormod": Intrinsic(rules.BINARY_RULES["floor_mod"], 2, NUMBERS),
-    "truncdiv": Intrinsic(_trunc_divide, 2, INTEGERS),
-    "truncmod": Intrinsic(_trunc_mod, 2, INTEGERS),
-    "ceildiv": Intrinsic(_ceil_divide, 2, ("int",)),
-    "pow": Intrinsic(rules.BINARY_RULES["power"], 2, NUMBERS),
-    "max": Intrinsic(rules.BINARY_RULES["maximum"], 2, ANY),
-    "min": Intrinsic(rules.BINARY_RULES["minimum"], 2, ANY),
-    "fmod": Intrinsic(widened(lambda dtype, a, b: arith.remf(a, b)), 2),
-    "atan2": Intrinsic(rules.BINARY_RULES["atan2"], 2),
-    "bitwise_and": Intrinsic(rules.BITWISE_RULES["bitwise_and"], 2, (*INTEGERS, "bool")),
-    "bitwise_or": Intrinsic(rules.BITWISE_RULES["bitwise_or"], 2, (*INTEGERS, "bool")),
-    "bitwise_xor": Intrinsic(rules.BITWISE_RULES["bitwise_xor"], 2, (*INTEGERS, "bool")),
-    "shift_left": Intrinsic(rules.BITWISE_RULES["left_shift"], 2, INTEGERS),
-    "shift_right": Intrinsic(rules.BITWISE_RULES["right_shift"], 2, INTEGERS),
-    **{
-        name: Intrinsic(rules.COMPARISON_RULES[name], 2, ANY, test=True)
-        for name in ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
-    },
-}
-
-_FLOAT_UNARY = (
-    *("acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "erf", "exp", "log", "rsqrt"),
-    *("sigmoid", "sin", "sinh", "sqrt", "tan", "tanh"),
-)
-
-UNARY: dict[str, Intrinsic] = {
-    **{name: Intrinsic(rules.UNARY_RULES[name], 1) for name in _FLOAT_UNARY},
-    **{name: Intrinsic(_rounding(name), 1) for name in rules.ROUNDING},
-    **{
-        name: Intrinsic(widened(lambda dtype, x, function=function: function(x)), 1)
-        for name, function in (
-            ("exp2", math.exp2),
-            ("expm1", math.expm1),
-            ("log2", math.log2),
-            ("log10", math.log10),
-            ("log1p", math.log1p),
-        )
-    },
-    "abs": Intrinsic(rules.UNARY_RULES["abs"], 1, NUMBERS),
-    "negative": Intrinsic(rules.UNARY_RULES["negative"], 1, NUMBERS),
-    "bitwise_not": Intrinsic(rules.UNARY_RULES["bitwise_not"], 1, (*INTEGERS, "bool")),
-    "popcount": Intrinsic(lambda dtype, x: math.ctpop(x), 1, INTEGERS),
-    "clz": Intrinsic(lambda dtype, x: math.ctlz(x), 1, INTEGERS),
-    "logical_not": Intrinsic(rules.UNARY_RULES["logical_not"], 1, ("bool",)),
-    **{name: Intrinsic(widened_test(rules.FLOAT_TESTS[name][0]), 1, test=True) for name in rules.FLOAT_TESTS},
-}
-
-INTRINSICS: dict[str, Intrinsic] = {
-    **BINARY,
-    **UNARY,
-    "fma": Intrinsic(rules.BINARY_RULES["ewise_fma"], 3, NUMBERS),
-}
-
-ALIASES = {
-    "power": "pow",
-    "fabs": "abs",
-    "nearbyint": "round",
-    "div": "truncdiv",
-    "Div": "truncdiv",
-    "floor_div": "floordiv",
-    "floor_mod": "floormod",
-    "left_shift": "shift_left",
-    "right_shift": "shift_right",
-    "Not": "logical_not",
-    "Add": "add",
-    "Sub": "subtract",
-    "Mul": "multiply",
-    "Max": "max",
-    "Min": "min",
-}
 
 
 OPERATORS: dict[type[ast.AST], str] = {
@@ -245,31 +73,6 @@ OPERATORS: dict[type[ast.AST], str] = {
     ast.LtE: "less_equal",
     ast.Gt: "greater",
     ast.GtE: "greater_equal",
-}
-ON_LITERALS: dict[str, Callable[..., Any]] = {
-    "add": operator.add,
-    "subtract": operator.sub,
-    "multiply": operator.mul,
-    "truediv": operator.truediv,
-    "floordiv": operator.floordiv,
-    "floormod": operator.mod,
-    "pow": operator.pow,
-    "bitwise_and": operator.and_,
-    "bitwise_or": operator.or_,
-    "bitwise_xor": operator.xor,
-    "shift_left": operator.lshift,
-    "shift_right": operator.rshift,
-    "equal": operator.eq,
-    "not_equal": operator.ne,
-    "less": operator.lt,
-    "less_equal": operator.le,
-    "greater": operator.gt,
-    "greater_equal": operator.ge,
-    "negative": operator.neg,
-    "bitwise_not": operator.invert,
-    "logical_not": operator.not_,
-    "max": max,
-    "min": min,
 }
 EFFECTS = (ast.Subscript, ast.Call)
 
@@ -295,36 +98,31 @@ class Expressions:
         return found
 
     def scalar(self, node: ast.expr, wanted: DType | None = None) -> Scalar:
-        return as_scalar(node, self.term(node), wanted)
+        return at(node, as_scalar, self.term(node), wanted)
 
     def index(self, node: ast.expr, what: str = "the index") -> ir.Value:
         """An integer expression as ``index``."""
-        return as_index(node, self.term(node), what)
+        return at(node, as_index, self.term(node), what)
+
+    def size(self, node: ast.expr) -> ir.Value:
+        """A size as ``index``; 0 if it is negative."""
+        return arith.maxsi(self.index(node, "the size"), as_scalar(0, INDEX).ssa)
 
     def condition(self, node: ast.expr) -> Scalar:
         """A bool condition; raises `Problem` for another dtype."""
-        found = self.term(node)
-        if isinstance(found, bool):
-            return as_scalar(node, found)
-        if not isinstance(found, Scalar) or found.dtype.kind != "bool":
-            raise Problem(
-                node, f"the condition is {type_name(found)}, expected bool: write a comparison", "DTypeError"
-            )
-        return found
+        return at(node, as_condition, self.term(node))
 
     def stored(self, node: ast.expr, term: Term, buffer: Buffer) -> ir.Value:
         """A term converted to the element type of `buffer`."""
-        value = as_scalar(node, term, buffer.dtype)
-        if value.dtype is INDEX and buffer.dtype.name == "int64":
-            value = convert(value, buffer.dtype)
-        if value.dtype != buffer.dtype:
-            raise Problem(
-                node,
-                f"the value is {shown(value.dtype)}, but '{buffer.name}' holds {buffer.dtype}; "
-                f'convert it: T.cast(..., "{buffer.dtype}")',
-                "DTypeError",
-            )
-        return value.ssa
+        return at(node, values.stored, term, buffer)
+
+    def loops(self, node: ast.Subscript) -> Callable[..., None]:
+        """The loops that ``constants["name"](x, y)`` emits."""
+        key = node.slice.value if isinstance(node.slice, ast.Constant) else None
+        body: Callable[..., None] | None = self.scope.captured.get("constants", {}).get(key)
+        if not callable(body):
+            raise Problem(node, f"`{ast.unparse(node)[:40]}` is no function")
+        return body
 
     # -- leaves
 
@@ -369,19 +167,12 @@ class Expressions:
         given = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
         if any(isinstance(item, ast.Slice) for item in given):
             raise Problem(node.slice, "slices have no meaning here: read one element at a time")
-        if len(given) != buffer.rank:
-            raise Problem(
-                node,
-                f"'{buffer.name}' has {buffer.rank} dimensions, {len(given)} indices given: "
-                f"write {example(buffer)}",
-                "ShapeError",
-            )
+        at(node, buffer.check_rank, len(given))
         return given
 
     def visit_Subscript(self, node: ast.Subscript) -> Scalar:
         buffer = self.buffer(node.value)
-        places = [self.index(item) for item in self.indices(node, buffer)]
-        return Scalar(memref.load(buffer.ssa, places), buffer.dtype)
+        return buffer.load([self.index(item) for item in self.indices(node, buffer)])
 
     # -- operators
 
@@ -409,11 +200,12 @@ class Expressions:
             if name is None:
                 raise Problem(node, "`in` and `is` have no meaning in a prim func")
             part = self.apply(node, name, sides[number : number + 2])
-            result = part if number == 0 else self.both(node, result, part)
+            result = part if number == 0 else self.both(result, part)
         return result
 
-    def both(self, node: ast.AST, left: Term, right: Term) -> Term:
-        a, b = as_scalar(node, left), as_scalar(node, right)
+    @staticmethod
+    def both(left: Term, right: Term) -> Term:
+        a, b = as_scalar(left), as_scalar(right)
         return Scalar(arith.andi(a.ssa, b.ssa), a.dtype)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> Term:
@@ -427,7 +219,7 @@ class Expressions:
                     functools.partial(bool, not conjunction),
                 ]
                 first, second = taken if conjunction else taken[::-1]
-                result = self.choose(node, result, first, second)
+                result = at(node, values.choose, result, first, second)
                 continue
             other = self.condition(item)
             combine = arith.andi if conjunction else arith.ori
@@ -441,66 +233,15 @@ class Expressions:
         """One of two values; `lazy`: only evaluate the chosen one if evaluation may load."""
         condition = self.condition(test)
         if not lazy or not (may_load(then) or may_load(other)):
-            a, b = unify(node, "a choice", [self.term(then), self.term(other)])
-            return Scalar(arithmetic.select(a.dtype, condition.ssa, a.ssa, b.ssa), a.dtype)
-        return self.choose(node, condition, lambda: self.term(then), lambda: self.term(other))
-
-    def choose(
-        self, node: ast.AST, condition: Scalar, then: Callable[[], Term], other: Callable[[], Term]
-    ) -> Scalar:
-        """An ``scf.if`` with one result, of the common dtype of both values."""
-        scratch = scf.IfOp(condition.ssa, [], has_else=True)
-        blocks = (scratch.then_block, scratch.else_block)
-        terms: list[Term] = []
-        for block, branch in zip(blocks, (then, other), strict=True):
-            with ir.InsertionPoint(block):
-                terms.append(branch())
-        common = common_dtype(node, "a choice", terms)
-        for block, term in zip(blocks, terms, strict=True):
-            with ir.InsertionPoint(block):
-                scf.YieldOp([convert(as_scalar(node, term, common), common).ssa])
-        final = ir.Operation.create(
-            "scf.if", results=[common.storage_type()], operands=[condition.ssa], regions=2
-        )
-        for number, block in enumerate(blocks):
-            block.append_to(final.regions[number])
-        scratch.operation.erase()
-        return Scalar(final.results[0], common)
+            return at(node, values.select, condition, self.term(then), self.term(other))
+        return at(node, values.choose, condition, lambda: self.term(then), lambda: self.term(other))
 
     # -- functions
 
-    def apply(self, node: ast.AST, name: str, terms: Sequence[Term]) -> Term:
-        """A function of scalars of one dtype; folded if all operands are literals."""
-        if not any(isinstance(term, Scalar) for term in terms) and name in ON_LITERALS:
-            try:
-                found: Literal = ON_LITERALS[name](*terms)
-            except (ArithmeticError, TypeError, ValueError) as error:
-                raise Problem(node, str(error), "ArgumentError") from None
-            return found
-        intrinsic = INTRINSICS[name]
-        divisor = terms[1] if name in ("floordiv", "floormod") and len(terms) == 2 else None
-        if isinstance(divisor, int) and not isinstance(divisor, bool) and isinstance(terms[0], Scalar):
-            short = divided(node, name, terms[0], divisor)
-            if short is not None:
-                return short
-        wanted = unify(node, name, terms)
-        kind = wanted[0].dtype
-        self.check_kind(node, name, intrinsic, kind)
-        if divisor is not None and kind is INDEX and is_size(wanted[1].ssa):
-            return Scalar(BY_SIZE[name](wanted[0].ssa, wanted[1].ssa), kind)
-        result = intrinsic.rule(kind, *(item.ssa for item in wanted))
-        return Scalar(result, dtypes.dtype("bool") if intrinsic.test else kind)
-
     @staticmethod
-    def check_kind(node: ast.AST, name: str, intrinsic: Intrinsic, kind: DType) -> None:
-        if kind.kind in intrinsic.kinds:
-            return
-        hint = ""
-        if name == "truediv":
-            hint = "; integers divide by // (or T.truncdiv)"
-        elif kind.is_integer and "float" in intrinsic.kinds:
-            hint = "; convert to a float first, as in T.float32(x)"
-        raise Problem(node, f"{name} has no meaning for {shown(kind)}{hint}", "DTypeError")
+    def apply(node: ast.AST, name: str, terms: Sequence[Term]) -> Term:
+        """A function of scalars of one dtype; folded if all operands are literals."""
+        return at(node, values.apply, name, terms)
 
     def visit_Call(self, node: ast.Call) -> Any:  # noqa: ANN401 - checked by `term`
         path = self.scope.path(node.func)
@@ -571,15 +312,10 @@ class Expressions:
         wanted = dtypes.dtype(name)
         if isinstance(text, str):
             try:
-                return Scalar(arithmetic.const(wanted, float(text)), wanted)
+                return Scalar(const(wanted, float(text)), wanted)
             except ValueError as error:
                 raise Problem(node, str(error), "ArgumentError") from None
-        term = self.term(args[0])
-        if isinstance(term, Scalar):
-            return convert(term, wanted)
-        if isinstance(term, float) and wanted.is_integer and pymath.isfinite(term):
-            term = int(term)
-        return as_scalar(node, term, wanted)
+        return at(node, values.cast, self.term(args[0]), wanted)
 
     def cast_to(self, node: ast.Call) -> Term:
         """``T.cast(x, "float32")`` and ``T.Cast("float32", x)``: the string gives the dtype."""
@@ -592,19 +328,11 @@ class Expressions:
     def reinterpret(self, node: ast.Call) -> Scalar:
         """``T.reinterpret("int32", x)``: the bits of a value as another dtype of the same width."""
         texts = [a for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
-        values = [a for a in node.args if a not in texts]
-        if len(texts) != 1 or len(values) != 1:
+        operands = [a for a in node.args if a not in texts]
+        if len(texts) != 1 or len(operands) != 1:
             raise Problem(node, "T.reinterpret takes a dtype, as text, and a value", "ArgumentError")
-        wanted, found = dtypes.dtype(self.dtype_name(texts[0])), self.scalar(values[0])
-        if (
-            found.dtype is INDEX
-            or found.dtype.bits != wanted.bits
-            or "bool" in (wanted.kind, found.dtype.kind)
-        ):
-            raise Problem(node, f"{shown(found.dtype)} does not have as many bits as {wanted}", "DTypeError")
-        if found.dtype.is_float == wanted.is_float and not (found.dtype.is_float and found.dtype != wanted):
-            return Scalar(found.ssa, wanted)
-        return Scalar(arith.bitcast(wanted.storage_type(), found.ssa), wanted)
+        wanted, found = dtypes.dtype(self.dtype_name(texts[0])), self.scalar(operands[0])
+        return at(node, values.reinterpret, found, wanted)
 
     @staticmethod
     def dtype_name(node: ast.expr) -> str:
@@ -633,14 +361,7 @@ class Expressions:
         wanted = dtypes.dtype(self.dtype_name(node.args[0]))
         path = self.scope.path(node.func)
         name = path[1] if path is not None else ""
-        if name == "infinity" or wanted.is_float:
-            if not wanted.is_float:
-                raise Problem(node, f"{wanted} has no infinity", "DTypeError")
-            finite = name != "infinity"
-            value = greatest(wanted) if finite else float("inf")
-            return Scalar(arithmetic.const(wanted, -value if name == "min_value" else value), wanted)
-        limits = (0, 1) if wanted.kind == "bool" else arithmetic.bounds(wanted)
-        return Scalar(arithmetic.const(wanted, limits[name == "max_value"]), wanted)
+        return at(node, values.limit, name, wanted)
 
     def logical(self, node: ast.Call) -> Term:
         """``T.And(a, b)``, ``T.Or``, ``T.logical_and``."""

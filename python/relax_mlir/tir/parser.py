@@ -10,6 +10,8 @@ from typing import Any
 from relax_mlir import symbolic
 from relax_mlir.dialects.attributes import PARAMS, PATTERN, PRIM_FUNC
 from relax_mlir.ir_queries import entry_block
+from relax_mlir.loops.builder import keep_sign
+from relax_mlir.loops.values import INDEX, Buffer, Scalar, Term
 from relax_mlir.mlir import arith, func, ir, linalg, memref, tensor
 from relax_mlir.scalars.linalg_builders import generic, projection
 from relax_mlir.script.annotations import read_dim
@@ -18,8 +20,7 @@ from relax_mlir.script.source import Poisoned, Problem, Source
 from relax_mlir.symbolic import Dim
 from relax_mlir.tir.expressions import OPERATORS, Expressions
 from relax_mlir.tir.signature import Head, read_buffer_type, read_head, set_attributes
-from relax_mlir.tir.statements import AXES, Body, Located, keep_sign, remapped
-from relax_mlir.tir.values import INDEX, Buffer, Scalar, Term, as_scalar
+from relax_mlir.tir.statements import AXES, Body, Located, remapped
 
 COMBINERS = ("add", "multiply", "max", "min")
 SKIPPED = ("reads", "writes", "block_attr")
@@ -432,7 +433,7 @@ class _Emitter:
         buffer = self.reader.buffers[name]
         rank = len(nest.axes)
         if nest.initial is not None:
-            value = as_scalar(nest.initial, Expressions(self.scope).term(nest.initial), buffer.dtype)
+            value = Expressions(self.scope).scalar(nest.initial, buffer.dtype)
             if value.dtype != buffer.dtype:
                 raise NotBlocks
             self.tensors[name] = linalg.fill(value.ssa, outs=[self.tensors[name]])

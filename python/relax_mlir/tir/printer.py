@@ -26,12 +26,12 @@ from relax_mlir.dialects.prim_funcs import PrimParam, against_attributes, prim_p
 from relax_mlir.error import RelaxError
 from relax_mlir.ir_module import IRModule
 from relax_mlir.ir_queries import entry_block, has_one_use
+from relax_mlir.loops.values import INDEX
 from relax_mlir.mlir import func, ir
 from relax_mlir.script import parse
 from relax_mlir.script.printer import dictionary_text
 from relax_mlir.symbolic import Dim, linear_definition
 from relax_mlir.tir.templates import OPERATORS, PREFIXES, Cutter, NoForm, Unit, templates
-from relax_mlir.tir.values import INDEX
 
 MAX_DEPTH = 40
 """The maximum nesting depth of expressions; deeper ones are bound to names."""

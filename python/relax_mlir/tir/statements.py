@@ -7,16 +7,15 @@ from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from relax_mlir.dialects.attributes import DTYPE, LOOP_KIND
-from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.location import located_at, renamed
 from relax_mlir.ir_queries import is_used
-from relax_mlir.mlir import arith, cf, ir, memref, scf
+from relax_mlir.loops.builder import LoopBuilder
+from relax_mlir.loops.values import INDEX, Buffer, Scalar, Term
+from relax_mlir.mlir import ir, memref
 from relax_mlir.script.scope import POISON
 from relax_mlir.script.source import Poisoned, Problem, Source
 from relax_mlir.tir.expressions import OPERATORS, Expressions
 from relax_mlir.tir.signature import read_buffer_type
-from relax_mlir.tir.values import INDEX, Buffer, Scalar, Term, as_index, as_scalar
 
 ADVICE = "store the initial value in a loop of its own before it, in the place of T.init()"
 
@@ -60,12 +59,10 @@ def store_initial(body: Body, reduction: Reduction) -> None:
         spans += [span for span in _spans(body, loop) if span.name in reduced and not span.has_elements]
     if not spans:
         return
-    condition = _is_empty(body, spans)
-    op = scf.IfOp(condition, [])
-    with ir.InsertionPoint(op.then_block):
+    with body.loops.when(_is_empty(body, spans)):
         _nest(body.inner(), reduction, reduction.loops)
-        scf.YieldOp([])
-    _erase_unused(op.then_block)
+        block = ir.InsertionPoint.current.block
+    _erase_unused(block)
 
 
 @dataclass(frozen=True)
@@ -99,12 +96,12 @@ def _spans(body: Body, loop: ast.For) -> list[Span]:
     return [Span(names[0], start, stop, args[2] if len(args) == 3 else one)]
 
 
-def _is_empty(body: Body, spans: Sequence[Span]) -> ir.Value:
-    empty: ir.Value | None = None
+def _is_empty(body: Body, spans: Sequence[Span]) -> Scalar:
+    """True if one of the ranges is empty."""
+    empty: Scalar | None = None
     for span in spans:
-        stop, start = body.expressions.index(span.stop), body.expressions.index(span.start)
-        over = arith.cmpi(arith.CmpIPredicate.sle, stop, start)
-        empty = over if empty is None else arith.ori(empty, over)
+        stop, start = (Scalar(body.expressions.index(end), INDEX) for end in (span.stop, span.start))
+        empty = stop <= start if empty is None else empty | (stop <= start)
     assert empty is not None
     return empty
 
@@ -144,12 +141,10 @@ def _loops(body: Body, reduction: Reduction, spans: Sequence[Span], rest: Sequen
         start, step = body.expressions.index(span.start), body.expressions.index(span.step)
     else:
         start, stop, step = (body.expressions.index(end) for end in (span.start, span.stop, span.step))
-    op = scf.ForOp(start, stop, step)
-    with ir.InsertionPoint(op.body):
+    with body.loops.ranged(start, stop, step) as variable:
         inner = body.inner()
-        inner.values[span.name] = Scalar(op.induction_variable, INDEX)
+        inner.values[span.name] = variable
         _loops(inner, reduction, others, rest)
-        scf.YieldOp([])
 
 
 def _is_zero(node: ast.expr) -> bool:
@@ -222,12 +217,6 @@ def _names(node: ast.AST) -> set[str]:
     return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
 
 
-def keep_sign(memory: ir.Value, dtype: DType) -> None:
-    """Mark an allocation of unsigned integers."""
-    if dtype.kind == "uint":
-        memory.owner.attributes[DTYPE] = ir.StringAttr.get(dtype.name)
-
-
 AXES = {"spatial": False, "S": False, "reduce": True, "R": True, "opaque": False, "scan": False}
 """Axis kind → true for reduction axes."""
 
@@ -281,8 +270,8 @@ class Body:
     source: Source
     expressions: Expressions
     depth: int = 0
-    starts: list[ir.Value] | None = None
-    """For each reduction axis of a T.block: an i1, true in its first iteration."""
+    starts: list[Scalar] | None = None
+    """For each reduction axis of a T.block: a condition, true in its first iteration."""
     assigned: dict[str, int] = field(default_factory=dict)
     """The local scalars, and the depth at which each was bound."""
     initialized: set[ast.With] = field(default_factory=set)
@@ -318,7 +307,12 @@ class Body:
     def values(self) -> MutableMapping[str, Any]:
         return self.expressions.scope.values
 
-    def inner(self, starts: list[ir.Value] | None = None) -> Body:
+    @property
+    def loops(self) -> LoopBuilder:
+        """The builder of the statements, whose sizes may use all names."""
+        return LoopBuilder(self.values)
+
+    def inner(self, starts: list[Scalar] | None = None) -> Body:
         """A body for a nested region, whose bindings are not visible outside."""
         expressions = Expressions(self.expressions.scope.inner())
         return Body(
@@ -433,7 +427,7 @@ class Body:
         target = node.target
         buffer = self.expressions.buffer(target.value)
         places = [self.expressions.index(item) for item in self.expressions.indices(target, buffer)]
-        old = Scalar(memref.load(buffer.ssa, places), buffer.dtype)
+        old = buffer.load(places)
         value = self.expressions.apply(node, name, [old, self.expressions.term(node.value)])
         self.stored(memref.store(self.expressions.stored(node.value, value, buffer), buffer.ssa, places))
 
@@ -461,16 +455,10 @@ class Body:
             if not isinstance(dim, int):
                 text = item.value if isinstance(item, ast.Constant) else None
                 given = ast.parse(text, mode="eval").body if isinstance(text, str) else item
-                size = as_index(item, self.expressions.term(placed(given, item)), "the size")
-                zero = as_scalar(item, 0, INDEX).ssa
-                sizes.append(arith.maxsi(size, zero))
-        dynamic = int(ir.ShapedType.get_dynamic_size())
-        type_ = ir.MemRefType.get([d if isinstance(d, int) else dynamic for d in shape], dtype.storage_type())
+                sizes.append(self.expressions.size(placed(given, item)))
         if target.id in self.values and self.values[target.id] is not POISON:
             raise Problem(target, f"'{target.id}' has a meaning already")
-        memory = memref.alloc(type_, sizes, [])
-        keep_sign(memory, dtype)
-        self.values[target.id] = Buffer(target.id, memory, shape, dtype, len(shape))
+        self.values[target.id] = self.loops.alloc_sized(shape, sizes, dtype, target.id)
 
     def expression(self, node: ast.Expr) -> None:
         """``T.evaluate(…)``, ``T.reads``, strings."""
@@ -484,6 +472,10 @@ class Body:
             raise Problem(node, "T.where stands at the beginning of a T.block")
         if path == "evaluate" and isinstance(node.value, ast.Call) and len(node.value.args) == 1:
             self.expressions.term(node.value.args[0])
+            return
+        if isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Subscript):
+            body = self.expressions.loops(node.value.func)
+            body(self.loops, *map(self.expressions.buffer, node.value.args))
             return
         raise Problem(node, "this does nothing: store its value into a buffer, or write T.evaluate(…)")
 
@@ -511,28 +503,22 @@ class Body:
         """``assert c, "message"``: raises an error from the call, and does not end the process."""
         condition = self.expressions.condition(node.test)
         message = node.msg.value if isinstance(node.msg, ast.Constant) else ast.unparse(node.test)
-        cf.assert_(condition.ssa, str(message))
+        self.loops.check(condition, str(message))
 
     # -- control
 
     def conditional(self, node: ast.If) -> None:
-        condition = self.expressions.condition(node.test)
-        op = scf.IfOp(condition.ssa, [], has_else=bool(node.orelse))
-        blocks = [op.then_block, *([op.else_block] if node.orelse else [])]
-        for statements, block in zip((node.body, node.orelse), blocks, strict=False):
-            with ir.InsertionPoint(block):
-                self.inner().run(statements)
-                scf.YieldOp([])
+        with self.loops.when(self.expressions.condition(node.test)):
+            self.inner().run(node.body)
+        if node.orelse:
+            with self.loops.otherwise():
+                self.inner().run(node.orelse)
 
     def repeat(self, node: ast.While) -> None:
         if node.orelse:
             raise Problem(node.orelse[0], "`else` of a loop is not part of a prim func")
-        op = scf.WhileOp([], [])
-        with ir.InsertionPoint(op.before.blocks.append()):
-            scf.ConditionOp(self.expressions.condition(node.test).ssa, [])
-        with ir.InsertionPoint(op.after.blocks.append()):
+        with self.loops.repeat(lambda: self.expressions.condition(node.test)):
             self.inner().run(node.body)
-            scf.YieldOp([])
 
     def loop(self, node: ast.For) -> None:
         """``for i in T.serial(n)``, ``range``, ``for i, j in T.grid(n, m)``."""
@@ -563,14 +549,10 @@ class Body:
         if not isinstance(target, ast.Name):
             raise Problem(target, "a loop variable is a name")
         self.free_name(target)
-        op = scf.ForOp(start, stop, step)
-        if kind != "serial":
-            op.operation.attributes[LOOP_KIND] = ir.StringAttr.get(kind)
-        with ir.InsertionPoint(op.body):
+        with self.loops.ranged(start, stop, step, kind) as variable:
             inner = self.inner()
-            inner.values[target.id] = Scalar(op.induction_variable, INDEX)
+            inner.values[target.id] = variable
             inner.nest(targets[1:], ranges[1:], kind, statements)
-            scf.YieldOp([])
 
     def free_name(self, target: ast.Name) -> None:
         """Check that a loop variable does not hide a buffer; other loops may use the same name."""
@@ -600,8 +582,8 @@ class Body:
                 raise Problem(node.args[2], "the step of a loop is a positive integer, written out")
             return str(name), [(terms[0], terms[1], terms[2])]
         if len(terms) == 2 and name != "grid":
-            return str(name), [(terms[0], terms[1], as_scalar(node, 1, INDEX).ssa)]
-        zero, one = as_scalar(node, 0, INDEX).ssa, as_scalar(node, 1, INDEX).ssa
+            return str(name), [(terms[0], terms[1], self.loops.index(1))]
+        zero, one = (self.loops.index(end) for end in (0, 1))
         return "serial" if name == "grid" else str(name), [(zero, end, one) for end in terms]
 
     # -- blocks
@@ -629,10 +611,8 @@ class Body:
                 rest = [*statements[:number], *statements[number + 1 :]]
                 if len(call.args) != 1:
                     raise Problem(call, "T.where takes one condition", "ArgumentError")
-                op = scf.IfOp(self.expressions.condition(call.args[0]).ssa, [])
-                with ir.InsertionPoint(op.then_block):
+                with self.loops.when(self.expressions.condition(call.args[0])):
                     self.inner().guarded(rest)
-                    scf.YieldOp([])
                 return
         self.run(statements)
 
@@ -690,8 +670,8 @@ class Body:
         self.values[target.id] = Scalar(value, INDEX)
         self.assigned[target.id] = self.depth
         if reduces and self.starts is not None:
-            first = as_scalar(target, 0, INDEX).ssa if start is None else self.expressions.index(start)
-            self.starts.append(arith.cmpi(arith.CmpIPredicate.eq, value, first))
+            first = self.loops.index(0) if start is None else self.expressions.index(start)
+            self.starts.append(Scalar(value, INDEX) == Scalar(first, INDEX))
 
     def initial(self, node: ast.With) -> None:
         """``with T.init():``, executed in the first iteration of all reduction axes."""
@@ -702,11 +682,9 @@ class Body:
             return
         condition = self.starts[0]
         for other in self.starts[1:]:
-            condition = arith.andi(condition, other)
-        op = scf.IfOp(condition, [])
-        with ir.InsertionPoint(op.then_block):
+            condition = condition & other
+        with self.loops.when(condition):
             self.inner().run(node.body)
-            scf.YieldOp([])
 
 
 def _title(call: ast.expr) -> str:

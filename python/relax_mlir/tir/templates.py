@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.dtypes import DType
+from relax_mlir.loops.values import BY_SIZE, INDEX, INTRINSICS, Scalar, convert
 from relax_mlir.mlir import arith, func, ir
 from relax_mlir.scalars import arithmetic
-from relax_mlir.tir.expressions import BY_SIZE, INTRINSICS
-from relax_mlir.tir.values import INDEX, Scalar, convert
 
 Ref = tuple[str, int]
 """``("arg", i)`` or ``("op", i)``: an operand of a step."""

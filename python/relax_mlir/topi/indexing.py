@@ -11,7 +11,7 @@ from relax_mlir.symbolic import Dim
 from relax_mlir.te import functions
 from relax_mlir.te.expressions import Expr, ExprLike, as_expr
 from relax_mlir.te.source import shape_text
-from relax_mlir.te.tensors import Fresh, LoopOp, Tensor, broadcast_element, broadcast_shape, element, grid
+from relax_mlir.te.tensors import Fresh, Tensor, TextOp, broadcast_element, broadcast_shape, element, grid
 from relax_mlir.topi.common import (
     axis_of,
     computed,
@@ -54,7 +54,7 @@ def parts_taken(
         ]
 
     shape = [*outer, *within]
-    return LoopOp([tensor, *indices], [shape], [tensor.dtype], body, name, INJECTIVE).outputs[0]
+    return TextOp([tensor, *indices], [shape], [tensor.dtype], body, name, INJECTIVE).outputs[0]
 
 
 # Scatter updates by index tensors.
@@ -115,7 +115,7 @@ def scatter_elements(
             *(counts.divided(outs[0]) if counts else []),
         ]
 
-    return LoopOp(
+    return TextOp(
         [tensor, index, new], [tensor.shape], [tensor.dtype], body, "T_scatter_elements", SCATTER
     ).outputs[0]
 
@@ -179,7 +179,7 @@ def _vectors_put(
             f"        {target} = {UPDATES[mode].format(old=target, new=item)}",
         ]
 
-    return LoopOp(
+    return TextOp(
         [tensor, index, new], [tensor.shape], [tensor.dtype], body, "T_scatter_nd", SCATTER
     ).outputs[0]
 
@@ -479,7 +479,7 @@ def index_put(
             f"        {target} = {f'{target} + {item}' if accumulate else item}",
         ]
 
-    return LoopOp(
+    return TextOp(
         [tensor, *places, new], [tensor.shape], [tensor.dtype], body, "T_index_put", SCATTER
     ).outputs[0]
 

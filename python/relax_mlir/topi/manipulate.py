@@ -11,7 +11,7 @@ from relax_mlir.error import ArgumentError, DTypeError, ShapeError, UnsupportedE
 from relax_mlir.symbolic import Dim
 from relax_mlir.te import functions
 from relax_mlir.te.expressions import Expr, as_expr
-from relax_mlir.te.tensors import Fresh, LoopOp, Tensor, element, grid
+from relax_mlir.te.tensors import Fresh, Tensor, TextOp, element, grid
 from relax_mlir.topi.common import (
     axes_of,
     axis_of,
@@ -410,7 +410,7 @@ def sparse_to_dense(
             f"    {element(outs[0], found)} = {element(ins[1], [which] if values.ndim else [])}",
         ]
 
-    return LoopOp([index, values], [shape], [values.dtype], body, "T_sparse_to_dense", SCATTER).outputs[0]
+    return TextOp([index, values], [shape], [values.dtype], body, "T_sparse_to_dense", SCATTER).outputs[0]
 
 
 def expand_like(a: Tensor, shape_like: Tensor, axis: int | Sequence[int]) -> Tensor:

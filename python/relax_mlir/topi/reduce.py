@@ -8,7 +8,7 @@ from typing import Any
 from relax_mlir.dialects import dtypes
 from relax_mlir.te import functions, reductions
 from relax_mlir.te.expressions import Expr, ExprLike, IterVar, as_expr
-from relax_mlir.te.tensors import Fresh, LoopOp, Tensor, compute, element, grid
+from relax_mlir.te.tensors import Fresh, Tensor, TextOp, compute, element, grid
 from relax_mlir.topi.common import (
     axes_of,
     axis_of,
@@ -235,7 +235,7 @@ def _cumulative(
             f"            {own} = {last} {operator} {_item(item, tensor.dtype, wide)}",
         ]
 
-    op = LoopOp([tensor], [shape], [wide], slices if behind else rows, f"T_{name}", CUMULATIVE)
+    op = TextOp([tensor], [shape], [wide], slices if behind else rows, f"T_{name}", CUMULATIVE)
     found = op.outputs[0]
     return found if wide == kind else computed(shape, lambda *i: found(*i).astype(kind), "T_cast", CUMULATIVE)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from relax_mlir.dialects import dtypes
 from relax_mlir.error import ShapeError
 from relax_mlir.symbolic import Dim
-from relax_mlir.te.tensors import Fresh, LoopOp, Tensor, element
+from relax_mlir.te.tensors import Fresh, Tensor, TextOp, element
 from relax_mlir.topi.common import index_tensor_of, require, require_equal, require_float
 
 CHANCE = "chance"
@@ -53,7 +53,7 @@ def multinomial_from_uniform(
             f"    {element(outs[0], [i, '0'])} = T.cast({found}[0], '{dtypes.dtype(dtype).name}')",
         ]
 
-    op = LoopOp(
+    op = TextOp(
         [chances, sample, rows], [sample.shape], [dtypes.dtype(dtype).name], body, "T_multinomial", CHANCE
     )
     return op.outputs[0]
@@ -95,7 +95,7 @@ def random_words(state: Tensor, count: Dim) -> list[Tensor]:
             f"{after}[2] = {high[1]}",
         ]
 
-    return LoopOp([state], [(count,), (3,)], ["uint32", "uint64"], body, "T_random_words", TAG).outputs
+    return TextOp([state], [(count,), (3,)], ["uint32", "uint64"], body, "T_random_words", TAG).outputs
 
 
 def _counter(given: str, offset: str, fresh: Fresh) -> tuple[list[str], tuple[str, str]]:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+import functools
+import operator
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
+from relax_mlir.dialects.dtypes import DType
 from relax_mlir.error import ArgumentError, ShapeError
+from relax_mlir.loops.builder import LoopBuilder
+from relax_mlir.loops.values import Buffer, Scalar
 from relax_mlir.symbolic import Dim
-from relax_mlir.te.tensors import Fresh, LoopOp, Tensor, element, grid
+from relax_mlir.te.tensors import LoopOp, Tensor
 from relax_mlir.topi.common import axis_of, computed, dim_of, require
 
 # Order elements by their bits: a radix sort of rows, and the first elements of each row.
@@ -23,32 +30,19 @@ DIGIT, DIGITS = 8, 256
 SHORT = 96
 """Up to this row length, each element is compared with all others, vectorised."""
 
-At = Callable[[str, str], str]
-"""The text of a tensor's element at a position of the row."""
-
 
 def order_of(tensor: Tensor, place: int, ascending: bool, dtype: str = "int64") -> Tensor:
     """The indices that sort the elements along a dimension; NaN counts as the largest value."""
     length = tensor.shape[place]
     others = [dim for number, dim in enumerate(tensor.shape) if number != place]
 
-    def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
-        rows = [fresh("r") for _ in others]
-
-        def at(name: str, index: str) -> str:
-            return element(name, [*rows[:place], index, *rows[place:]])
-
-        sorting = _Sorting(tensor.dtype, length, ascending, fresh)
-        i = fresh("i")
-        found = sorting.place(i) if dtype == "int64" else f'T.cast({sorting.place(i)}, "{dtype}")'
-        lines = [
-            *sorting.buffers(),
-            grid(rows, others),
-            *_indented(1, sorting.sorted(lambda index: at(ins[0], index))),
-            f"    for {i} in range({length}):",
-            f"        {at(outs[0], i)} = {found}",
-        ]
-        return [_has_elements(tensor), *_indented(1, lines)]
+    def body(b: LoopBuilder, x: Buffer, out: Buffer) -> None:
+        with _if_not_empty(b, tensor):
+            sorting = _Sorting(b, x.dtype, length, ascending)
+            with b.grid(others) as rows:
+                sorting.sort(lambda i: x[rows[:place], i, rows[place:]])
+                with b.loop(length) as i:
+                    out[rows[:place], i, rows[place:]] = sorting.place(i).astype(dtype)
 
     return LoopOp([tensor], [tensor.shape], [dtype], body, "T_order", SORT).outputs[0]
 
@@ -58,190 +52,150 @@ def first_of(tensor: Tensor, place: int, count: Dim, ascending: bool) -> Tensor:
     length = tensor.shape[place]
     others = [dim for number, dim in enumerate(tensor.shape) if number != place]
 
-    def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
-        rows = [fresh("r") for _ in others]
+    def body(b: LoopBuilder, x: Buffer, out: Buffer) -> None:
+        with _if_not_empty(b, tensor):
+            best = b.alloc((count,), f"uint{bits_of(x.dtype)}", "best")
+            places, hole = b.alloc((count,), "int64", "places"), b.alloc((1,), "int64", "hole")
+            with b.grid(others) as rows:
+                with b.loop(length) as i:
+                    key = key_of(b, x[rows[:place], i, rows[place:]], ascending)
+                    insert(b, i, key, best, places, hole)
+                with b.loop(count) as i:
+                    out[rows[:place], i, rows[place:]] = places[i]
 
-        def at(name: str, index: str) -> str:
-            return element(name, [*rows[:place], index, *rows[place:]])
-
-        bits = bits_of(tensor.dtype)
-        best, places, hole = fresh("best"), fresh("places"), fresh("hole")
-        i, key, last, before, to = fresh("i"), fresh("key"), fresh("last"), fresh("before"), fresh("to")
-        lines = [
-            f'{best} = T.alloc_buffer(({count},), "uint{bits}")',
-            f'{places} = T.alloc_buffer(({count},), "int64")',
-            f'{hole} = T.alloc_buffer((1,), "int64")',
-            grid(rows, others),
-            f"    for {i} in range({length}):",
-            *_indented(2, key_lines(at(ins[0], i), tensor.dtype, ascending, key, fresh)),
-            f"        {last} = T.min({i}, ({count}) - 1)",
-            f"        if {i} < {count} or {key} < {best}[{last}]:",
-            f"            {hole}[0] = {last}",
-            f"            while {hole}[0] > 0 and {best}[T.max(T.index({hole}[0]) - 1, 0)] > {key}:",
-            f"                {before} = T.index({hole}[0]) - 1",
-            f"                {best}[{before} + 1] = {best}[{before}]",
-            f"                {places}[{before} + 1] = {places}[{before}]",
-            f"                {hole}[0] = {hole}[0] - 1",
-            f"            {to} = T.index({hole}[0])",
-            f"            {best}[{to}] = {key}",
-            f"            {places}[{to}] = {i}",
-            f"    for {i} in range({count}):",
-            f"        {at(outs[0], i)} = {places}[{i}]",
-        ]
-        return [_has_elements(tensor), *_indented(1, lines)]
+    def insert(b: LoopBuilder, i: Scalar, key: Scalar, best: Buffer, places: Buffer, hole: Buffer) -> None:
+        """Insert a key that belongs to the first ones, after those that are not larger."""
+        last = b.min(i, b.size(count) - 1)
+        with b.when(b.either(i < b.size(count), lambda: key < best[last])):
+            hole[0] = last
+            with b.repeat(lambda: b.both(hole[0] > 0, lambda: best[b.max(hole[0].index() - 1, 0)] > key)):
+                before = hole[0].index() - 1
+                best[before + 1] = best[before]
+                places[before + 1] = places[before]
+                hole[0] = hole[0] - 1
+            to = hole[0].index()
+            best[to] = key
+            places[to] = i
 
     shape = [*tensor.shape[:place], count, *tensor.shape[place + 1 :]]
     return LoopOp([tensor], [shape], ["int64"], body, "T_first", SORT).outputs[0]
 
 
 class _Sorting:
-    """Statements that sort the keys of one row, together with their positions."""
+    """Sorts the keys of one row, together with their positions.
 
-    def __init__(self, dtype: str, length: Dim, ascending: bool, fresh: Fresh) -> None:
-        self.dtype, self.length, self.ascending, self.fresh = dtype, length, ascending, fresh
-        self.bits = bits_of(dtype)
-        self.keys, self.places, self.counts, self.which = (
-            fresh(name) for name in ("keys", "places", "counts", "which")
-        )
+    There are two buffers of keys and two of positions; `which` selects the pair that is read.
+    """
 
-    def buffers(self) -> list[str]:
-        """Two buffers of keys and two of positions; `which` selects the pair that is read."""
-        return [
-            f'{self.keys} = T.alloc_buffer((2, {_quoted(self.length)}), "uint{self.bits}")',
-            f'{self.places} = T.alloc_buffer((2, {_quoted(self.length)}), "int64")',
-            f'{self.counts} = T.alloc_buffer(({self.bits // DIGIT}, {DIGITS}), "int64")',
-            f'{self.which} = T.alloc_buffer((1,), "int64")',
-        ]
+    def __init__(self, b: LoopBuilder, dtype: DType, length: Dim, ascending: bool) -> None:
+        self.b, self.length, self.ascending, self.width = b, length, ascending, bits_of(dtype)
+        self.digits = self.width // DIGIT
+        self.keys = b.alloc((2, length), f"uint{self.width}", "keys")
+        self.places = b.alloc((2, length), "int64", "places")
+        self.counts = b.alloc((self.digits, DIGITS), "int64", "counts")
+        self.which = b.alloc((1,), "int64", "which")
 
-    def place(self, index: str) -> str:
+    def place(self, index: Scalar) -> Scalar:
         """The original position of the element at `index` in sorted order."""
-        return f"{self.places}[T.index({self.which}[0]), {index}]"
+        return self.places[self.which[0].index(), index]
 
-    def sorted(self, item: Callable[[str], str]) -> list[str]:
+    def sort(self, item: Callable[[Scalar], Scalar]) -> None:
         """Sort the row whose element at an index is given by `item`."""
-        i, key = self.fresh("i"), self.fresh("key")
-        return [
-            f"{self.which}[0] = 0",
-            f"for {i} in range({self.length}):",
-            *_indented(1, key_lines(item(i), self.dtype, self.ascending, key, self.fresh)),
-            f"    {self.keys}[0, {i}] = {key}",
-            f"    {self.places}[0, {i}] = {i}",
-            f"if {self.length} <= {SHORT}:",
-            *_indented(1, self.compared()),
-            "else:",
-            *_indented(1, self.counted()),
-            *_indented(1, [line for digit in range(self.bits // DIGIT) for line in self.moved(digit)]),
-        ]
+        b = self.b
+        self.which[0] = 0
+        with b.loop(self.length) as i:
+            self.keys[0, i] = key_of(b, item(i), self.ascending)
+            self.places[0, i] = i
+        if isinstance(self.length, int):
+            self.rank() if self.length <= SHORT else self.count_and_move()
+            return
+        with b.when(b.call("less_equal", self.length, SHORT)):
+            self.rank()
+        with b.otherwise():
+            self.count_and_move()
 
-    def compared(self) -> list[str]:
+    def count_and_move(self) -> None:
+        """Move the elements by each of their digits, the lowest first."""
+        self.count()
+        for number in range(self.digits):
+            self.move(number)
+
+    def rank(self) -> None:
         """Compute the rank of each element: the number of smaller elements, and of equal ones before it."""
-        i, j, key, smaller, to = (self.fresh(name) for name in ("i", "j", "key", "smaller", "to"))
-        kind = f"int{max(self.bits, 32)}"
-        one, none = f"T.{kind}(1)", f"T.{kind}(0)"
+        b, kind = self.b, f"int{max(self.width, 32)}"
+        smaller = b.alloc((1,), kind, "smaller")
+        with b.loop(self.length) as i:
+            key = self.keys[0, i]
+            smaller[0] = 0
+            with b.loop(0, i) as j:
+                smaller[0] = smaller[0] + b.select(self.keys[0, j] <= key, b.const(1, kind), 0)
+            with b.loop(i, self.length) as j:
+                smaller[0] = smaller[0] + b.select(self.keys[0, j] < key, b.const(1, kind), 0)
+            self.places[1, smaller[0].index()] = i
+        self.which[0] = 1
 
-        def counted(begin: str, end: str, relation: str) -> list[str]:
-            test = f"{self.keys}[0, {j}] {relation} {key}"
-            return [
-                f"for {j} in range({begin}, {end}):",
-                f"    {smaller}[0] = {smaller}[0] + T.Select({test}, {one}, {none})",
-            ]
-
-        return [
-            f'{smaller} = T.alloc_buffer((1,), "{kind}")',
-            f"for {i} in range({self.length}):",
-            f"    {key} = {self.keys}[0, {i}]",
-            f"    {smaller}[0] = {none}",
-            *_indented(1, counted("0", i, "<=")),
-            *_indented(1, counted(i, str(self.length), "<")),
-            f"    {to} = T.index({smaller}[0])",
-            f"    {self.places}[1, {to}] = {i}",
-            f"{self.which}[0] = 1",
-        ]
-
-    def digit(self, key: str, number: int) -> str:
+    def digit(self, key: Scalar, number: int) -> Scalar:
         """Digit `number` of a key; digit 0 is the lowest."""
-        shifted = f"({key} >> T.uint{self.bits}({number * DIGIT}))" if number else key
-        return f"T.index({shifted} & T.uint{self.bits}({DIGITS - 1}))"
+        shifted = key >> number * DIGIT if number else key
+        return (shifted & (DIGITS - 1)).index()
 
-    def counted(self) -> list[str]:
+    def count(self) -> None:
         """Count the occurrences of each value of each digit."""
-        d, v, i, key = (self.fresh(name) for name in ("d", "v", "i", "key"))
-        lines = [
-            f"for {d}, {v} in T.grid({self.bits // DIGIT}, {DIGITS}):",
-            f"    {self.counts}[{d}, {v}] = 0",
-            f"for {i} in range({self.length}):",
-            f"    {key} = {self.keys}[0, {i}]",
-        ]
-        for number in range(self.bits // DIGIT):
-            own = self.fresh("digit")
-            lines += [
-                f"    {own} = {self.digit(key, number)}",
-                f"    {self.counts}[{number}, {own}] = {self.counts}[{number}, {own}] + 1",
-            ]
-        return lines
+        with self.b.grid((self.digits, DIGITS)) as (d, v):
+            self.counts[d, v] = 0
+        with self.b.loop(self.length) as i:
+            key = self.keys[0, i]
+            for number in range(self.digits):
+                own = self.digit(key, number)
+                self.counts[number, own] = self.counts[number, own] + 1
 
-    def moved(self, number: int) -> list[str]:
+    def move(self, number: int) -> None:
         """Move elements by one of their digits, unless all have the same value."""
-        v, i, key, own, to, count = (self.fresh(name) for name in ("v", "i", "key", "own", "to", "count"))
-        total, one, other = self.fresh("total"), self.fresh("one"), self.fresh("other")
-        return [
-            f"{one} = T.index({self.which}[0])",
-            f"if {self.counts}[{number}, {self.digit(f'{self.keys}[{one}, 0]', number)}] < {self.length}:",
-            f"    {other} = 1 - {one}",
-            f'    {total} = T.alloc_buffer((1,), "int64")',
-            f"    {total}[0] = 0",
-            f"    for {v} in range({DIGITS}):",
-            f"        {count} = {self.counts}[{number}, {v}]",
-            f"        {self.counts}[{number}, {v}] = {total}[0]",
-            f"        {total}[0] = {total}[0] + {count}",
-            f"    for {i} in range({self.length}):",
-            f"        {key} = {self.keys}[{one}, {i}]",
-            f"        {own} = {self.digit(key, number)}",
-            f"        {to} = T.index({self.counts}[{number}, {own}])",
-            f"        {self.counts}[{number}, {own}] = {to} + 1",
-            f"        {self.keys}[{other}, {to}] = {key}",
-            f"        {self.places}[{other}, {to}] = {self.places}[{one}, {i}]",
-            f"    {self.which}[0] = {other}",
-        ]
+        b, keys, places, counts = self.b, self.keys, self.places, self.counts
+        one = self.which[0].index()
+        first = counts[number, self.digit(keys[one, 0], number)]
+        with b.when(first < b.size(self.length)):
+            other = 1 - one
+            total = b.alloc((1,), "int64", "total")
+            total[0] = 0
+            with b.loop(DIGITS) as v:
+                count = counts[number, v]
+                counts[number, v] = total[0]
+                total[0] = total[0] + count
+            with b.loop(self.length) as i:
+                key = keys[one, i]
+                own = self.digit(key, number)
+                to = counts[number, own].index()
+                counts[number, own] = to + 1
+                keys[other, to] = key
+                places[other, to] = places[one, i]
+            self.which[0] = other
 
 
-def bits_of(dtype: str) -> int:
+def bits_of(dtype: DType) -> int:
     """The number of bits of a key."""
-    return max(dtypes.dtype(dtype).bits, DIGIT)
+    return max(dtype.bits, DIGIT)
 
 
-def key_lines(item: str, dtype: str, ascending: bool, key: str, fresh: Fresh) -> list[str]:
-    """Statements that compute the key of an element: an unsigned integer that increases in sorting order."""
-    kind, bits = dtypes.dtype(dtype), bits_of(dtype)
-    unsigned, top = f"uint{bits}", f"T.uint{bits}({1 << (bits - 1)})"
-    value, raw, up = fresh("value"), fresh("bits"), fresh("up")
-    lines = [f"{value} = {item}"]
+def key_of(b: LoopBuilder, value: Scalar, ascending: bool) -> Scalar:
+    """The key of an element: an unsigned integer that increases in sorting order."""
+    kind, width = value.dtype, bits_of(value.dtype)
+    unsigned, top = f"uint{width}", 1 << (width - 1)
     if kind.is_float:
-        zero = f"T.{dtype}(0)"
-        lines += [
-            f"{raw} = T.Select({value} == {zero}, T.{unsigned}(0), T.reinterpret('{unsigned}', {value}))",
-            f"{up} = T.Select(T.isnan({value}), T.{unsigned}({(1 << bits) - 1}), "
-            f"T.Select({raw} >= {top}, ~{raw}, {raw} | {top}))",
-        ]
+        raw = b.select(value == 0, b.const(0, unsigned), value.bits(unsigned))
+        is_nan = b.call("isnan", value)
+        up = b.select(is_nan, b.const((1 << width) - 1, unsigned), b.select(raw >= top, ~raw, raw | top))
     elif kind.kind == "int":
-        lines.append(f"{up} = T.reinterpret('{unsigned}', {value}) ^ {top}")
+        up = value.bits(unsigned) ^ top
     else:
-        lines.append(f"{up} = {value}" if kind.kind == "uint" else f"{up} = T.{unsigned}({value})")
-    return [*lines, f"{key} = {up}" if ascending else f"{key} = ~{up}"]
+        up = value.astype(unsigned)
+    return up if ascending else ~up
 
 
-def _has_elements(tensor: Tensor) -> str:
-    """A condition, so that an empty tensor costs neither buffers nor iterations, even if other dimensions are large."""
-    tests = [f"{dim} > 0" for dim in tensor.shape if not isinstance(dim, int) or dim < 1]
-    return f"if {' and '.join(tests) or 'True'}:"
-
-
-def _quoted(dim: Dim) -> str:
-    return str(dim) if isinstance(dim, int) else f'"{dim}"'
-
-
-def _indented(depth: int, lines: Sequence[str]) -> list[str]:
-    return ["    " * depth + line for line in lines]
+def _if_not_empty(b: LoopBuilder, tensor: Tensor) -> AbstractContextManager[None]:
+    """A region, so that an empty tensor costs neither buffers nor iterations, even if other dimensions are large."""
+    tests = [b.call("greater", dim, 0) for dim in tensor.shape if not isinstance(dim, int) or dim < 1]
+    return b.when(functools.reduce(operator.and_, tests)) if tests else contextlib.nullcontext()
 
 
 FEW = 64
@@ -308,23 +262,19 @@ def searchsorted(
         raise ShapeError(f"{what}: {tensor} is not of one dimension and of the dtype of {wanted}")
     length = tensor.shape[0]
 
-    def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
-        at, ends, middle = [fresh("i") for _ in wanted.shape], fresh("ends"), fresh("middle")
-        value = element(ins[1], at)
-        before = f"{ins[0]}[{middle}] <= {value}" if right else f"{ins[0]}[{middle}] < {value}"
-        return [
-            f'{ends} = T.alloc_buffer((2,), "int64")',
-            grid(at, wanted.shape),
-            f"    {ends}[0] = 0",
-            f"    {ends}[1] = {length}",
-            f"    while {ends}[0] < {ends}[1]:",
-            f"        {middle} = T.index(({ends}[0] + {ends}[1]) // 2)",
-            f"        if {before}:",
-            f"            {ends}[0] = {middle} + 1",
-            "        else:",
-            f"            {ends}[1] = {middle}",
-            f"    {element(outs[0], at)} = {ends}[0]",
-        ]
+    def body(b: LoopBuilder, x: Buffer, sought: Buffer, out: Buffer) -> None:
+        ends = b.alloc((2,), "int64", "ends")
+        with b.grid(wanted.shape) as at:
+            ends[0] = 0
+            ends[1] = b.size(length)
+            with b.repeat(lambda: ends[0] < ends[1]):
+                middle = ((ends[0] + ends[1]) // 2).index()
+                item, value = x[middle], sought[at]
+                with b.when(item <= value if right else item < value):
+                    ends[0] = middle + 1
+                with b.otherwise():
+                    ends[1] = middle
+            out[at] = ends[0]
 
     found = LoopOp([tensor, wanted], [wanted.shape], ["int64"], body, "T_searchsorted", SORT).outputs[0]
     kind = dtypes.dtype(dtype).name

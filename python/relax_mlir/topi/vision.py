@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from relax_mlir.error import ArgumentError, ShapeError, UnsupportedError, expect
 from relax_mlir.te import functions
 from relax_mlir.te.expressions import Expr
-from relax_mlir.te.tensors import Fresh, LoopOp, Tensor
+from relax_mlir.te.tensors import Fresh, Tensor, TextOp
 from relax_mlir.topi.common import (
     computed,
     index_tensor_of,
@@ -81,7 +81,7 @@ def get_valid_counts(
             f"            {valid}[{b}] = {valid}[{b}] + 1",
         ]
 
-    return LoopOp(
+    return TextOp(
         [tensor],
         [(batch,), tensor.shape, (batch, count)],
         ["int32", tensor.dtype, "int32"],
@@ -237,7 +237,7 @@ def _chosen(tensor: Tensor, counts: Tensor, order: Tensor, rules: _Rules) -> lis
             f"                {out}[{b}, {i}, {k}] = {minus}",
         ]
 
-    return LoopOp(
+    return TextOp(
         [tensor, counts, order],
         [tensor.shape, (batch, count), (batch, 1)],
         [kind, "int32", "int32"],
@@ -292,7 +292,7 @@ def _compacted(chosen: Tensor, places: Tensor, number: Tensor) -> list[Tensor]:
             f"            {to}[0] = {to}[0] + 1",
         ]
 
-    found = LoopOp([chosen, places], [chosen.shape], ["int32"], body, "T_box_indices", BOXES).outputs[0]
+    found = TextOp([chosen, places], [chosen.shape], ["int32"], body, "T_box_indices", BOXES).outputs[0]
     return [found, number]
 
 
@@ -315,7 +315,7 @@ def _moved_up(kept: Tensor, score_index: int) -> Tensor:
             f"            {to}[0] = {to}[0] + 1",
         ]
 
-    return LoopOp([kept], [kept.shape], [kept.dtype], body, "T_boxes", BOXES).outputs[0]
+    return TextOp([kept], [kept.shape], [kept.dtype], body, "T_boxes", BOXES).outputs[0]
 
 
 def all_class_non_max_suppression(
@@ -418,7 +418,7 @@ def all_class_non_max_suppression(
             f"                {number}[0] = {number}[0] + 1",
         ]
 
-    return LoopOp(
+    return TextOp(
         [tensor, weight, order, *given],
         [(batch * classes * count, 3), (1,)],
         ["int64", "int64"],
@@ -664,7 +664,7 @@ def roi_align_nchw(
             f"        {outs[0]}[{r}, {c}, {ph}, {pw}] = T.cast({total}[0], '{tensor.dtype}')",
         ]
 
-    return LoopOp(
+    return TextOp(
         [tensor, regions],
         [(regions.shape[0], channels, rows, columns)],
         [tensor.dtype],
@@ -737,7 +737,7 @@ def roi_pool_nchw(
             f"        {outs[0]}[{r}, {c}, {ph}, {pw}] = {best}[0]",
         ]
 
-    return LoopOp(
+    return TextOp(
         [tensor, regions],
         [(regions.shape[0], channels, rows, columns)],
         [tensor.dtype],

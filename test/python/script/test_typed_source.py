@@ -256,9 +256,9 @@ def test_stubs_know_all_names() -> None:
     """The stubs of ``R`` and ``T`` have every name that scripts may use."""
     from relax_mlir import op
     from relax_mlir.dialects.dtypes import DTYPES
+    from relax_mlir.loops.values import ALIASES, INTRINSICS
     from relax_mlir.script import relax, tir
     from relax_mlir.script.calls import SPECIAL
-    from relax_mlir.tir.expressions import ALIASES, INTRINSICS
     from relax_mlir.tir.expressions import SPECIAL as FUNCTIONS
 
     folder = Path(relax.__file__).parent

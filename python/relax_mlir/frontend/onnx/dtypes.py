@@ -16,7 +16,7 @@ from relax_mlir import topi
 from relax_mlir.builder import BlockBuilder
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import ArgumentError, UnsupportedError
-from relax_mlir.te.tensors import Fresh, LoopOp, Tensor, element, grid
+from relax_mlir.te.tensors import Fresh, Tensor, TextOp, element, grid
 
 # Reinterpret the bits of elements as another dtype.
 
@@ -31,7 +31,7 @@ def bit_cast(x: Tensor, dtype: str) -> Tensor:
             f'    {element(outs[0], at)} = T.reinterpret("{dtype}", {element(ins[0], at)})',
         ]
 
-    return LoopOp([x], [x.shape], [dtype], body, "T_bit_cast").outputs[0]
+    return TextOp([x], [x.shape], [dtype], body, "T_bit_cast").outputs[0]
 
 
 # Dtypes of 8, 4 and 2 bits that this project lacks, stored as int8 or uint8.

@@ -30,7 +30,7 @@ from relax_mlir.strategy.op_strategy import (
 from relax_mlir.target import Target
 from relax_mlir.te import Tensor, functions
 from relax_mlir.te.expressions import Expr
-from relax_mlir.te.tensors import Fresh, LoopOp, grid
+from relax_mlir.te.tensors import Fresh, TextOp, grid
 from relax_mlir.topi.common import computed, flattened, held, product
 from relax_mlir.topi.indexing import scatter_vectors
 from relax_mlir.topi.manipulate import reordered
@@ -206,7 +206,7 @@ def _loops(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Tens
             f"                    {element} = {element} + {part} * {v}[0, {j}, {shared}, {d}]",
         ]
 
-    found = LoopOp(
+    found = TextOp(
         [*wide, starts, key_starts],
         [(1, rows, heads, depth), (columns,)],
         [kind, kind],

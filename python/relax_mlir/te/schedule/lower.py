@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, overload
 
@@ -754,7 +754,7 @@ def build_scheduled(
     None: a new one.
     """
     writer, text = _writer(schedule, args, name, integers)
-    module = parse(text, name=FILE, context=context)
+    module = parse(text, writer.loop_bodies, name=FILE, context=context)
     locate(module, name, writer)
     if not writer.integers:  # an integer parameter may be negative, and loop bounds assume non-negative sizes
         _claim(module, name, args, [writer.plan])
@@ -780,6 +780,7 @@ def build_by_size(
     lines: list[str] = []
     starts: list[tuple[int, Operation]] = []
     plans: list[Plan] = []
+    bodies: dict[str, Callable[..., None]] = {}
     for number, (condition, schedule) in enumerate(ways):
         writer, _ = _writer(schedule, args, name)
         head, body = writer.lines[:HEAD], writer.lines[HEAD:]
@@ -787,9 +788,10 @@ def build_by_size(
         word = "else" if condition is None else f"{'elif' if number else 'if'} {_text(condition)}"
         lines.append(f"    {word}:")
         plans.append(writer.plan)
+        bodies |= writer.loop_bodies
         starts += [(len(lines) + line - HEAD, op) for line, op in writer.starts]
         lines += [f"    {line}" for line in body]
-    module = parse("\n".join(lines) + "\n", name=FILE, context=context)
+    module = parse("\n".join(lines) + "\n", bodies, name=FILE, context=context)
     writer.starts = starts
     locate(module, name, writer)
     if not writer.integers:
@@ -817,7 +819,8 @@ def _claim(module: IRModule, name: str, args: Sequence[Tensor], plans: Sequence[
         return
     texts = dict.fromkeys(item.text for intrin in intrins for item in intrin.implementations)
     operations = operations_of([t for t in args if not isinstance(t.op, PlaceholderOp)])
-    plain = parse(Writer(PLAIN, args, (), blocks=False).write(operations), name=FILE, context=module.context)
+    writer = Writer(PLAIN, args, (), blocks=False)
+    plain = parse(writer.write(operations), writer.loop_bodies, name=FILE, context=module.context)
     text = str(plain[PLAIN].operation.get_asm(print_generic_op_form=True, use_local_scope=True))
     with module.context:
         function = module[name]

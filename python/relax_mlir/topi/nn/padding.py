@@ -12,7 +12,7 @@ from relax_mlir.error import ArgumentError, ShapeError
 from relax_mlir.symbolic import Dim
 from relax_mlir.te import functions
 from relax_mlir.te.expressions import Expr, ExprLike, as_expr
-from relax_mlir.te.tensors import Fresh, LoopOp, Tensor, element, grid
+from relax_mlir.te.tensors import Fresh, Tensor, TextOp, element, grid
 from relax_mlir.topi.common import computed, dims_of, one_or_listed, require, size
 from relax_mlir.topi.tag import INJECTIVE
 
@@ -149,7 +149,7 @@ def _by_rows(tensor: Tensor, shape: Sequence[Dim], before: Sequence[Dim], place:
             f"        {element(outs[0], [*at[:last], f'{i} + ({first})'])} = {element(data, [*row, i])}",
         ]
 
-    return LoopOp([tensor, *places.values()], [shape], [tensor.dtype], body, "T_pad", INJECTIVE).outputs[0]
+    return TextOp([tensor, *places.values()], [shape], [tensor.dtype], body, "T_pad", INJECTIVE).outputs[0]
 
 
 def _is_size(amount: Dim) -> bool:

@@ -9,7 +9,7 @@ from relax_mlir.error import ArgumentError, DTypeError, ShapeError
 from relax_mlir.symbolic import Dim
 from relax_mlir.te import functions, reductions
 from relax_mlir.te.expressions import Expr, IterVar, as_expr
-from relax_mlir.te.tensors import Fresh, LoopOp, Tensor, compute, element, grid
+from relax_mlir.te.tensors import Fresh, Tensor, TextOp, compute, element, grid
 from relax_mlir.topi import reduce
 from relax_mlir.topi.common import (
     computed,
@@ -452,7 +452,7 @@ def _along(tensor: Tensor, axis: int, count: Dim, pool_type: str) -> Tensor:
         return lines
 
     name = f"adaptive_pool_{pool_type}"
-    return LoopOp([tensor], [shape], [tensor.dtype], body, f"T_{name}", name).outputs[0]
+    return TextOp([tensor], [shape], [tensor.dtype], body, f"T_{name}", name).outputs[0]
 
 
 GRADIENT = "pool_grad"
@@ -553,4 +553,4 @@ def pool_grad(
             f"        {chosen} = {chosen} + {own}",
         ]
 
-    return LoopOp([given, tensor], [tensor.shape], [tensor.dtype], body, "T_pool_grad", GRADIENT).outputs[0]
+    return TextOp([given, tensor], [tensor.shape], [tensor.dtype], body, "T_pool_grad", GRADIENT).outputs[0]

@@ -1,0 +1,1 @@
+"""Loops on buffers, built in Python: typed scalars, buffers, and the builder that emits them."""
