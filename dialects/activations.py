@@ -53,7 +53,7 @@ class HardSigmoidOp(ScaledUnaryOp, name="nn_hardsigmoid", traits=[ext.Pure]):
 
 
 class SoftplusOp(ScaledUnaryOp, name="nn_softplus", traits=[ext.Pure]):
-    """``log(1 + exp(beta * x)) / beta``, and `x` itself if ``beta * x > threshold``.
+    """``log(1 + exp(beta * data)) / beta``, and `data` if ``beta * data > threshold``.
 
     Example: ``0.0`` with beta 1 gives ``0.6931472``.
     """

@@ -47,7 +47,7 @@ _RULES: dict[str, InferRule] = {}
 def register_infer(name: str, rule: InferRule | None = None, *, override: bool = False) -> Any:  # noqa: ANN401 - the rule, or a decorator
     """Register the shape rule of the packed function `name`; also a decorator.
 
-    Calls of the function (`call_packed`, `call_dps_packed`, …) then need no `out`: the builder deduces it, the verifier
+    Calls of the function (`call_packed`, `call_dps_packed`, …) need no ``out``: the builder deduces it, the verifier
     checks it, and ``refine-shapes`` deduces it again from refined arguments.
 
     >>> @register_infer("my.pad")
@@ -493,7 +493,7 @@ def result_info(out: Tensor | Sequence[Tensor]) -> StructInfo:
 
 
 def arg_spec_of(op: str, args: Sequence[Value | StaticArg]) -> tuple[list[Value], ir.ArrayAttr]:
-    """Operands of a call of a packed function, and its `arg_spec` with the literals."""
+    """Operands of a call of a packed function, and its attribute ``arg_spec`` with the literals."""
     require_insertion_point(op)
     expect(f"{op}: 'args'", args, list | tuple | Value, "a list of values and literals, or a tuple")
     operands: list[Value] = []

@@ -54,7 +54,7 @@ class LambdaOp(RelaxOp, name="lambda", traits=[ext.Pure, OnFunctionValues]):
     """A nested function as a value. It may use values and symbols of the enclosing function.
 
     The body is one block: its arguments are the parameters, named `names`; `relax.lambda_return` ends it. The pass
-    ``lambda-lift`` makes it a function of the module with the attributes of the dictionary `function_attrs`.
+    ``lambda-lift`` makes it a function of the module with the attributes of the dictionary ``function_attrs``.
     """
 
     names: ir.ArrayAttr

@@ -388,7 +388,7 @@ def triu(x: Value, k: int = 0) -> Value:
 class HammingWindowOp(RelaxOp, name="hamming_window", traits=[ext.Pure]):
     """``alpha - beta * cos(2 * pi * i / n)`` for i in 0..`window_size`, exclusive, in floats of `dtype`.
 
-    `n` is `window_size`, or one less if not `periodic`. A window of one element is 1. Example: size 3, periodic, 0.5
+    ``n`` is `window_size`, or one less if not `periodic`. A window of one element is 1. Example: size 3, periodic, 0.5
     and 0.5 give ``[0.0, 0.75, 0.75]``.
     """
 

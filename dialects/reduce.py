@@ -333,7 +333,7 @@ class CumprodOp(ScanOp, name="cumprod", traits=[ext.Pure]):
 
     Floats narrower than float64 are multiplied in float64 and rounded when they are stored.
 
-    Example: ``[2, 3, 4]`` gives ``[2, 6, 24]``, with `exclusive` ``[1, 2, 6]``.
+    Example: ``[2, 3, 4]`` gives ``[2, 6, 24]``, with ``exclusive`` ``[1, 2, 6]``.
     """
 
 
@@ -342,7 +342,7 @@ class CumsumOp(ScanOp, name="cumsum", traits=[ext.Pure]):
 
     Floats narrower than float64 are added in float64 and rounded when they are stored.
 
-    Example: ``[1, 2, 3]`` gives ``[1, 3, 6]``, with `exclusive` ``[0, 1, 3]``.
+    Example: ``[1, 2, 3]`` gives ``[1, 3, 6]``, with ``exclusive`` ``[0, 1, 3]``.
     """
 
 

@@ -25,7 +25,7 @@ def leaves(passes: Iterable[Pass], level: int = 0) -> Iterator[tuple[str, int, b
 def needed_passes() -> frozenset[str]:
     """The names of passes that every lowering requires: those of level 0, and the phases that contain them.
 
-    MLIR's `canonicalize` and `cse` are among them, because passes below level R1 depend on them.
+    MLIR's ``canonicalize`` and ``cse`` are among them, because passes below level R1 depend on them.
     """
     found = leaves(phase.as_pass() for phase in _all_phases())
     return frozenset(name for name, level, _ in found if level == 0)
@@ -50,7 +50,7 @@ def with_needed(context: PassContext, opt_level: int | None = None) -> PassConte
 
 
 def optional_passes() -> list[str]:
-    """The names of the passes that levels and `disabled_pass` control, in order."""
+    """The names of the passes that levels and `PassContext.disabled_pass` control, in order."""
     found = leaves(phase.as_pass() for phase in phases())
     return list(
         dict.fromkeys(

@@ -136,7 +136,7 @@ class Check:
 
     @property
     def format(self) -> str:
-        """The message as a `snprintf` format: %lld for integers, %.Ns for names."""
+        """The message as a ``snprintf`` format: %lld for integers, %.Ns for names."""
         pieces, end = [], 0
         for match in self._placeholders():
             shown = f"%.{MAX_NAME}s" if match[2] else "%lld"
@@ -145,7 +145,7 @@ class Check:
         return "".join([*pieces, self._plain(end, len(self.message))])
 
     def _plain(self, begin: int, end: int) -> str:
-        """The characters `begin` to `end` of the message, without placeholders, escaped for `snprintf`."""
+        """The characters `begin` to `end` of the message, without placeholders, escaped for ``snprintf``."""
         text = self.message[begin:end]
         return (text if self.literal else _ESCAPE.sub("{", text)).replace("%", "%%")
 
@@ -230,7 +230,7 @@ _CACHE = "relax.entry.function."
 
 
 def cache_global(fragment: Fragment, name: str) -> str:
-    """Define a global pointer to an FFI function, initially null, that `__relax_release` drops (`emit-lifecycle`).
+    """Define a global pointer to an FFI function, initially null, that ``__relax_release`` drops (`emit-lifecycle`).
 
     Returns its symbol with the @.
     """

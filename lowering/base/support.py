@@ -33,7 +33,7 @@ def fill_template(name: str, values: Mapping[str, object] | None = None, **more:
 
 
 def clock_text(head: str, return_op: str, attributes: str = "") -> str:
-    """A function ``() -> i64`` that returns nanoseconds of a monotonic clock; it calls `clock_gettime`.
+    """A function ``() -> i64`` that returns nanoseconds of a monotonic clock; it calls ``clock_gettime``.
 
     Args:
         head: the text before its type: ``func.func private @now``.

@@ -119,7 +119,7 @@ def _memref(data: ir.Value, sizes: Sequence[int], type: ir.MemRefType) -> ir.Val
 
 
 class EmitLifecycle(ModulePass):
-    """Emit `__relax_release` and the functions that return the addresses of tables."""
+    """Emit ``__relax_release`` and the functions that return the addresses of tables."""
 
     name: ClassVar[str] = "emit-lifecycle"
 

@@ -31,8 +31,8 @@ from relax_mlir.transform.pipeline import run_native
 class ExpandBools(ModulePass):
     """Read booleans as bytes that are not 0.
 
-    A boolean takes a byte in memory, and LLVM's load of an `i1` reads its lowest bit. NumPy and torch write 0 and 1 but
-    treat any byte that is not 0 as true, such as 255 in a mask read from a file. Stores here write 0 or 1. Generated
+    A boolean takes a byte in memory, and LLVM's load of an ``i1`` reads its lowest bit. NumPy and torch write 0 and 1
+    but treat any byte that is not 0 as true, such as 255 in a mask of a file. Stores here write 0 or 1. Generated
     vector code already reads bytes, and shared kernels have no booleans.
     """
 

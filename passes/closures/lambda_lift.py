@@ -202,8 +202,8 @@ def _replace_inside(old: ir.Value, new: ir.Value, op: ir.Operation) -> None:
 def missing_symbols(op: ir.Operation, own: list[StructInfo], captured: list[StructInfo]) -> list[str]:
     """Symbols that the body uses and that neither the parameters nor the body define.
 
-    A dimension defines an outer symbol only if the symbol can be computed for every size: `m*n` does not determine `n`
-    if `m` is 0.
+    A dimension defines an outer symbol only if the symbol can be computed for every size: `m*n` does not determine
+    ``n`` if ``m`` is 0.
     """
     infos = [*own, *captured]
     found = definitions([dim for info in infos for dim in all_dims(info)])

@@ -22,7 +22,7 @@ HEADS_FIRST, KEY_COLUMNS = [0, 2, 1, 3], [0, 2, 3, 1]
 
 
 class FuseAttention(FunctionPass):
-    """Replace ``matmul(softmax(matmul(q, k^T) * scale + mask), v)`` by `nn_attention` or `nn_attention_bias`.
+    """Replace ``matmul(softmax(matmul(q, k^T) * scale + mask), v)`` by `attention` or `attention_bias`.
 
     The scale (a scalar constant factor or divisor) and the mask (which must broadcast to the scores) are optional. If
     q, k and v are transposed from (batch, sequence, heads, size) so that heads come first, attention takes the

@@ -42,7 +42,7 @@ class CompositeCall:
 
     @property
     def attrs(self) -> Mapping[str, Any]:
-        """The attributes of the function as Python values, including those of the pattern's `attrs_getter`."""
+        """The attributes of the function as Python values, including those of the pattern's ``attrs_getter``."""
         return Attrs.of(self.function.operation)
 
     @property
@@ -100,7 +100,7 @@ class CodegenRegion:
         Raises:
             UnsupportedError: the function contains an op other than a call of a composite function.
             ArgumentError, ShapeError: a rule returns no value, or one with less precise struct info than the call's
-            result.
+                result.
         """
         values: dict[ir.Value, ir.Value] = dict(
             zip(entry_block(self.function).arguments, (param.ssa for param in self.params), strict=True)

@@ -421,7 +421,7 @@ class BlockBuilder:
         return self._mod[name]
 
     def get(self) -> IRModule:
-        """The module built so far, verified; raises `VerifyError`."""
+        """The module built so far, verified; raises `VerifyError`, or `ArgumentError` inside a function."""
         if self._function is not None:
             raise ArgumentError(f"get: function '{self._function.name}' is still being built")
         self._mod.verify()

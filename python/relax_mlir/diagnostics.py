@@ -122,7 +122,7 @@ def parse_module(text: str | bytes, context: ir.Context) -> ir.Module:
     """Parse and verify IR text into `context`; locations of its ops name the file ``-``.
 
     Raises:
-        MLIRError: the text is no valid module; carries MLIR's diagnostics.
+        ir.MLIRError: the text is no valid module; carries MLIR's diagnostics.
         ParseError: the text is no valid module, and the diagnostics quote bytes of it that are not UTF-8, which the
             bindings cannot pass on.
     """

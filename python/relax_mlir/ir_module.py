@@ -140,6 +140,7 @@ def put(module: ir.Module, name: str, source: func.FuncOp) -> func.FuncOp:
     Recursive calls of `source` call the copy. Weights are shared, not copied.
 
     Raises:
+        ArgumentError: `name` cannot be used.
         VerifyError: `source` is no valid function. UnsupportedError: it lacks the data of a weight.
     """
     expect("a function's name", name, str, "a string")

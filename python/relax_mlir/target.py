@@ -74,10 +74,10 @@ class Target:
         kind: always ``cpu``.
         triple: LLVM's target triple.
         cpu: LLVM's name of the CPU, or ``native``.
-        vector_bytes: width of the vector registers that kernels use.
+        vector_bytes: width of the vector registers that kernels use, in bytes.
         num_vector_registers: the number of vector registers.
-        l1_bytes, l2_bytes: data caches of one core.
-        l3_bytes: the shared cache (0: none).
+        l1_bytes, l2_bytes: data caches of one core, in bytes.
+        l3_bytes: the shared cache, in bytes (0: none).
         num_threads: the number of threads that compiled code may use, at most 256. For the host: the number of CPUs
             that the process may use (affinity, quota of the control group), or the value of the environment variable
             RELAX_MLIR_NUM_THREADS; 1 where compiled code has no threads (see docs/limits.md).

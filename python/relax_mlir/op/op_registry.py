@@ -221,7 +221,8 @@ def infer_rule(name: str) -> Callable[..., StructInfo]:
     several results are a `Tuple`.
 
     Raises:
-        UnknownNameError: there is no such op.
+        UnknownNameError: there is no such op, or it has no rule.
+        ArgumentError: a rule on infos alone cannot give its result.
     """
     op = Op.get(name)
     if not op.is_builtin:

@@ -69,7 +69,7 @@ def fma_peak() -> float:
 
 
 def _engine(lanes: int, chains: int) -> ExecutionEngine:
-    """``multiply_add(n, x, y)``: repeat v = v·x + y for `chains` vectors, `n` times; return the sum of all lanes."""
+    """``multiply_add(n, x, y)``: repeat v = v·x + y for `chains` vectors, ``n`` times; return the sum of all lanes."""
     with ir.Context(), ir.Location.unknown():
         module, f32 = ir.Module.create(), ir.F32Type.get()
         with ir.InsertionPoint(module.body):

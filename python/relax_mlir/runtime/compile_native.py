@@ -58,7 +58,7 @@ def is_observed() -> bool:
 
 @contextmanager
 def unverified(mod: IRModule) -> Iterator[IRModule]:
-    """A copy of `mod` for phases without `verify_each`: no verification by passes, and no reproducers on failure."""
+    """A copy of `mod` for phases without ``verify_each``: no verification by passes, and no reproducers on failure."""
     outer = PassContext.current()
     held = None if outer.diag_ctx is None else DiagnosticContext()
     config = {**outer.config, VERIFY_EACH: False, REPRODUCERS: False}

@@ -64,7 +64,7 @@ class Site:
         name: the function that runs.
         location: ``file:line:column``, or ``unknown``.
         sizes: the names of the sizes in the formulas: ``a0_1`` is size 1 of argument 0.
-        flops, bytes: formulas, sums of products; None if unknown.
+        flops, bytes: formulas of floating-point operations and of bytes, sums of products; None if unknown.
     """
 
     kind: str

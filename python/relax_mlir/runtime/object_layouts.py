@@ -295,7 +295,7 @@ def torch_layouts() -> TorchLayouts:
 
 
 def _gradient_offsets() -> dict[str, int]:
-    """Return the offset in a tensor of its autograd metadata, and the offsets there of `requires_grad` and `grad_fn`.
+    """Return the offset in a tensor of its autograd metadata, and those of ``requires_grad`` and ``grad_fn`` there.
 
     Each is the field that changes with the property, in all of several tensors: memory after the objects is read, too,
     and may change at the same time.

@@ -364,7 +364,12 @@ def _rebuild(dim: Dim, replaced: Callable[[str], Dim]) -> Dim:
 
 
 def evaluate(dim: Dim, mapping: Mapping[str, int]) -> int:
-    """The value of `dim`. ShapeError: a symbol without a value or with a negative one, a division by zero."""
+    """The value of `dim`.
+
+    Raises:
+        ArgumentError: the value of a symbol is an expression.
+        ShapeError: a symbol without a value or with a negative one, a division by zero.
+    """
     if isinstance(dim, int):
         return dim
     missing = [name for name in symbols(dim) if name not in mapping]

@@ -157,7 +157,7 @@ def integers_of(parameters: Sequence[Tensor], operations: Sequence[Operation]) -
 
 
 def check_parameters(what: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor], name: str) -> None:
-    """Raise `ArgumentError` unless a prim func of these parameters can compute the outputs."""
+    """Raise `ArgumentError` or `UnsupportedError` unless a prim func of these parameters can compute the outputs."""
     if not name.isidentifier():
         raise ArgumentError(f"{what}: 'name' is {name!r}, expected an identifier")
     if not outputs:

@@ -538,6 +538,9 @@ def dynamic_strided_slice(
         strides: steps; a step of 0 gives no elements.
         output_shape: the sizes of the result, known to the caller. Smaller sizes give the first elements of the
             slice; larger ones raise `BoundsError` at run time.
+
+    Raises:
+        ShapeError: not one begin, end, step and size per dimension of `a`.
     """
     what = "topi.dynamic_strided_slice"
     tensor = require(f"{what}: 'a'", a)
@@ -597,6 +600,7 @@ def slice_scatter(input_tensor: Tensor, src: Tensor, start: Any, end: Any, step:
     `start` and `end` are integers or symbols; they are clamped, and negative integers count from the end.
 
     Raises:
+        ArgumentError: `step` is not a positive integer.
         ShapeError: `src` does not provably have the shape of the slice.
     """
     what = "topi.slice_scatter"

@@ -483,6 +483,7 @@ def layout_transform(array: Tensor, src_layout: str, dst_layout: str) -> Tensor:
     """Convert a tensor to another layout, which may be blocked: ``NCHW`` to ``NCHW16c``.
 
     Raises:
+        ArgumentError: the layouts do not fit the tensor, or do not have the same letters.
         ShapeError: a size is not provably divisible by the block.
     """
     what = "topi.layout_transform"

@@ -21,7 +21,7 @@ def multinomial_from_uniform(
 
     If there is none, the last class. `prob` is ``(rows, classes)``; `uniform_sample`, `sample_indices` (rows) and the
     result are ``(samples, 1)``. Sums are float64. A missing row, or a row without classes, raises `BoundsError` at run
-    time.
+    time, arguments of other shapes `ShapeError`.
     """
     what = "topi.multinomial_from_uniform"
     chances, sample = require(f"{what}: 'prob'", prob), require(f"{what}: 'uniform_sample'", uniform_sample)

@@ -24,7 +24,7 @@ def hamming_window(
     beta: float,
     dtype: str = "float32",
 ) -> Tensor:
-    """``alpha - beta * cos(2 * pi * i / n)``, where `n` is `window_size`, minus one unless `periodic`.
+    """``alpha - beta * cos(2 * pi * i / n)``, where ``n`` is `window_size`, minus one unless `periodic`.
 
     A window of one element is 1.
     """

@@ -200,6 +200,7 @@ def pass_class(name: str) -> type[Pass]:
 
     Raises:
         UnknownNameError: no such pass; lists near matches, including MLIR's own passes.
+        RelaxError: its module cannot be imported.
     """
     if name in _CLASSES:
         return _CLASSES[name]

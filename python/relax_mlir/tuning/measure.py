@@ -120,7 +120,7 @@ class SizeTime:
     Attributes:
         ratio: the speedup over the baseline, from the lower quartiles of the times in interleaved rounds.
         low, high: the quartiles of the ratios of the rounds.
-        seconds: time per call.
+        seconds: time per call, in seconds.
     """
 
     ratio: float

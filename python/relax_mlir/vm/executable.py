@@ -139,7 +139,7 @@ class Executable:
         return text_forms.as_text(self)
 
     def as_python(self, constants: str | os.PathLike[str] | None = None) -> str:
-        """Return Python code that rebuilds this executable, as its variable `ex`.
+        """Return Python code that rebuilds this executable, as its variable ``ex``.
 
         Tensors are written as literals. With the path `constants`, the executable is saved there, and the code reads
         tensors of more than 64 elements from that file.

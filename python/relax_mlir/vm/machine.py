@@ -371,7 +371,12 @@ def _check_limit(name: str, value: object, what: str) -> None:
 def _packed_functions(
     executable: Executable, own: Mapping[str, Callable[..., Any]]
 ) -> dict[str, tvm_ffi.Function]:
-    """Return the packed functions of an executable by name. Raises PackedFunctionError for missing ones."""
+    """Return the packed functions of an executable by name.
+
+    Raises:
+        PackedFunctionError: a function is missing.
+        ArgumentError: an entry of `own` cannot be called.
+    """
     for name, function in own.items():
         if not callable(function):
             kind = type(function).__name__

@@ -114,7 +114,7 @@ Array = np.ndarray[Any, Any]
 
 
 def as_python(executable: Executable, constants: Path | None = None) -> str:
-    """Return code whose variable `ex` is equal to `executable`; see `Executable.as_python`.
+    """Return code whose variable ``ex`` is equal to `executable`; see `Executable.as_python`.
 
     The code calls an `ExecBuilder`. Executables that no builder produces (registers in another order, a constant twice)
     are printed as their fields.

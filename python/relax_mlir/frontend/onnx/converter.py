@@ -69,7 +69,7 @@ def distinct(name: str, taken: set[str]) -> str:
 
 
 def parsed_dim(text: str) -> Dim | None:
-    """Parse a `dim_param` as an expression (``"n"``, ``"past + n"``); return None if it is not one."""
+    """Parse a ``dim_param`` as an expression (``"n"``, ``"past + n"``); return None if it is not one."""
     try:
         return symbolic.parse(text.strip())
     except RelaxError:

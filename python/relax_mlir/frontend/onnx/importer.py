@@ -226,7 +226,7 @@ def from_onnx(
 ) -> IRModule:
     """Import an ONNX model as a module; the parameters of its function `name` are the model's inputs.
 
-    `model` is a path, the bytes of a file, or an `onnx.ModelProto`. Dimensions with a `dim_param` are symbols of that
+    `model` is a path, the bytes of a file, or an `onnx.ModelProto`. Dimensions with a ``dim_param`` are symbols of that
     name; the names of other dimensions are derived from the inputs. Constants share the memory of `model`; external
     data files are memory-mapped. One output is the result, several outputs are a tuple.
 
@@ -235,7 +235,7 @@ def from_onnx(
     element shapes of sequence inputs; each element is a parameter. `bounds` are bounds of symbols, as in
     `BlockBuilder.function`.
 
-    If the model draws random numbers, the function has an additional last parameter `generator`, the state of a
+    If the model draws random numbers, the function has an additional last parameter ``generator``, the state of a
     `relax_mlir.random.Generator`, and returns the next state after its results; ``Generator(7).draw(function, x)``
     calls it. Nodes with a seed use that seed and the counter of the state, all others the generator's key and counter.
     The numbers have ONNX's distributions, but differ from those of other implementations.

@@ -46,7 +46,7 @@ ADVICE = "Let torch run these parts: torch.compiler.disable, or torch._dynamo.gr
 def dynamo_backend(
     graph_module: GraphModule, example_inputs: Sequence[Argument], **options: Argument
 ) -> Callable[..., Argument]:
-    """Compile one graph of Dynamo. `options` are those of `relax_mlir.build`, and `fallback`.
+    """Compile one graph of Dynamo. `options` are those of `relax_mlir.build`, and ``fallback``.
 
     ``fallback=False`` rejects ops that torch-mlir would lower; see `from_exported_program`.
 

@@ -144,7 +144,7 @@ def from_exported_program(
 
     Buffers that the program changes are additional parameters. ``main`` then returns a pair: the results, and a tuple
     of new values of buffers and of arguments that the program changes. A program that draws random numbers has a
-    parameter `generator` after these, the state of a `relax_mlir.random.Generator`, and the next state is the last of
+    parameter ``generator`` after these, the state of a `relax_mlir.random.Generator`, and the next state is the last of
     the new values. Its numbers have torch's distributions, but are not torch's numbers.
     `relax_mlir.frontend.torch.compile_program` wraps all of this in a function that is called like the original module.
 
@@ -152,7 +152,7 @@ def from_exported_program(
         copy: copy parameters and buffers. Otherwise constants share memory with the module: changing a parameter in
             place afterwards may or may not change results.
         keep_params_as_input: parameters and buffers are parameters of ``main``, after the arguments, in the order of
-            ``exported_program.graph_signature``; the function's `num_input` counts the arguments.
+            ``exported_program.graph_signature``; the function's ``num_input`` counts the arguments.
         unwrap_unit_return_tuple: a tuple of one result becomes that result.
         run_ep_decomposition: make the program functional first, by ``run_decompositions({})``, if it is not.
         custom_convert_map: your own rules, by op name (``"mylib.scale.default"``); they take precedence over the
@@ -191,6 +191,7 @@ def prepared(
 
     Raises:
         ArgumentError: torch is not installed, or the argument is no exported program.
+        UnsupportedError: torch cannot decompose the program.
     """
     torch = require_torch()
     expect(

@@ -566,7 +566,7 @@ class Schedule:
         self._recorder = Recorder(self, Trace(tuple(stage_name(self[op]) for op in self.outputs)))
 
     def __getitem__(self, key: Tensor | Operation | Stage | str) -> Stage:
-        """Return the stage of a tensor; raise UnknownNameError or ScheduleError if there is none."""
+        """Return the stage of a tensor; raise ArgumentError, UnknownNameError or ScheduleError if there is none."""
         if isinstance(key, str):
             if key not in self.names:
                 raise UnknownNameError("stage", key, self.names)

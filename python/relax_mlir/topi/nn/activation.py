@@ -190,6 +190,9 @@ def nll_loss(
         weights: one for each class.
         reduction: "none", "sum", or "mean": the sum divided by the sum of the weights.
         ignore_index: the target that is ignored.
+
+    Raises:
+        ArgumentError: an unknown reduction. DTypeError: predictions and weights have different dtypes.
     """
     what = "topi.nn.nll_loss"
     tensor, target = (

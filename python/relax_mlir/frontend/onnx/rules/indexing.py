@@ -66,7 +66,7 @@ def _reduction(node: Node) -> str:
 
 @rule("TensorScatter")
 def _tensor_scatter(node: Node) -> Value:
-    """Write `update` into a cache, at the position along `axis` that `write_indices` gives for each batch entry."""
+    """Write `update` into a cache, at the position along `axis` that ``write_indices`` gives for each batch entry."""
     axis = normal_axis(node.attr("axis", -2), node.rank())
     cache, update = node.tensor(0), node.tensor(1)
     size, count = node.shape(0)[axis], node.shape(1)[axis]

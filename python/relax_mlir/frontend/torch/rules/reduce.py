@@ -211,7 +211,7 @@ def sort(call: OpCall, x: Value, *args: Argument, **rest: Argument) -> list[Valu
 
 
 def _sort_options(call: OpCall) -> tuple[int, bool]:
-    """Return `dim` and `descending`, which follow the keyword `stable` in the schema."""
+    """Return `dim` and `descending`, which follow the keyword ``stable`` in the schema."""
     given = {p.name: p.default_value for p in call.node.target._schema.arguments}
     given |= dict(zip((p.name for p in call.node.target._schema.arguments), call.node.args, strict=False))
     given |= call.node.kwargs
