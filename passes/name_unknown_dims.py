@@ -11,7 +11,7 @@ from relax_mlir.dialects.structure import TUPLE, pack, unpack
 from relax_mlir.dialects.traits import PassesOn, has_trait
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, dims_attr, dims_from_attr, struct_info
 from relax_mlir.error import RelaxError
-from relax_mlir.ir_queries import FunctionTable, defining_op, entry_block, is_used, next_op
+from relax_mlir.ir_queries import FunctionTable, defining_op, entry_block, is_used
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.explicit_effects import make_effects_explicit
 from relax_mlir.transform import FunctionPass, PassContext
@@ -114,8 +114,7 @@ class _Naming:
         for op in [view.operation for view in block.operations]:
             for region in op.regions:
                 for nested in region.blocks:
-                    if op.name != "relax.dataflow":
-                        self.arguments(nested)
+                    self.arguments(nested)
                     self.block(nested)
             self.op(op)
 
@@ -123,8 +122,6 @@ class _Naming:
         """Deduce the result types of an op again, and name their unknown dimensions."""
         if op.name.startswith("relax.") or op.name == TUPLE:
             self.retype(op)
-        if next_op(op) is None:
-            return
         for result in op.results:
             self.value(result, ir.InsertionPoint.after(op), op.location)
 
@@ -200,10 +197,9 @@ def _restore(op: ir.Operation, types: list[ir.Type]) -> None:
     """Restore the original types of the operands of `op`."""
     for index, wanted in enumerate(types):
         value = op.operands[index]
-        info = _relax_info(wanted)
-        if value.type != wanted and info is not None:
+        if value.type != wanted:
             with ir.InsertionPoint(op):
-                op.operands[index] = _vague(value, info, op.location)
+                op.operands[index] = _vague(value, struct_info(wanted), op.location)
 
 
 def _vague(value: ir.Value, wanted: StructInfo, location: ir.Location) -> ir.Value:

@@ -90,7 +90,7 @@ def _is_linear(prim: func.FuncOp) -> bool:
 
 def _is_over_argument(loop: ir.Operation) -> bool:
     """True if a loop nest has one iteration per element of an argument; other reductions may have more."""
-    maps = linalg.get_indexing_maps(loop) if loop.name.startswith("linalg.") else None
+    maps = linalg.get_indexing_maps(loop)
     return maps is not None and any(
         isinstance(value.owner, ir.Block) and map_.value.is_permutation
         for value, map_ in zip(loop.operands, maps, strict=True)

@@ -117,7 +117,7 @@ def _lambdas(root: ir.Operation) -> Iterator[ir.Operation]:
 def _lift(module: ir.Module, outer: func.FuncOp, op: ir.Operation) -> None:
     body = entry_block(op)
     _copy_inside(op, body)
-    captured = _captured(op)
+    captured = _outer_operands(op)
     own = [struct_info(argument.type) for argument in body.arguments]
     infos = [struct_info(value.type) for value in captured]
     names = [ir.StringAttr(name).value for name in ir.ArrayAttr(op.attributes["names"])]
@@ -170,7 +170,7 @@ def _is_from_outside(value: ir.Value, op: ir.Operation) -> bool:
 
 def _outer_operands(op: ir.Operation) -> list[ir.Value]:
     """The values that the body of `op` captures, in order."""
-    used = (value for inner in ops_of(op) if inner != op for value in inner.operands)
+    used = (value for inner in ops_of(op) for value in inner.operands)
     return list(dict.fromkeys(value for value in used if _is_from_outside(value, op)))
 
 
@@ -186,10 +186,6 @@ def _copy_inside(op: ir.Operation, body: ir.Block) -> None:
             copy = defining.clone(ip=ir.InsertionPoint.at_block_begin(body))
             _replace_inside(value, copy.operation.results[0], op)
             again = True
-
-
-def _captured(op: ir.Operation) -> list[ir.Value]:
-    return _outer_operands(op)
 
 
 def _replace_inside(old: ir.Value, new: ir.Value, op: ir.Operation) -> None:
@@ -221,7 +217,7 @@ def missing_symbols(op: ir.Operation, own: list[StructInfo], captured: list[Stru
 
 def _symbols_around(op: ir.Operation) -> set[str]:
     """The symbols in scope at the definition of a nested function."""
-    found = symbols_in_scope(op.block, op) if op.parent is not None else set()
+    found = symbols_in_scope(op.block, op)
     parent = op.parent
     while parent is not None:
         if parent.name == LambdaOp.OPERATION_NAME:

@@ -14,6 +14,8 @@
 // CHECK-NOT: relax.destinations
 // CHECK-LABEL: func.func @names(
 // CHECK-SAME: %user: tensor<2xf32>, %there: tensor<2xf32>, %result: tensor<2xf32>)
+// CHECK-LABEL: func.func @located(
+// CHECK-SAME: %here: tensor<2xf32>, %result: tensor<2xf32>)
 // CHECK-NOT: @main.relax
 // CHECK-NOT: @names.relax
 // CHECK-LABEL: func.func private @main.shapes(
@@ -39,5 +41,8 @@ func.func private @kept(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32>
   return %out : tensor<?xf32>
 }
 func.func @names(%here: tensor<2xf32> {relax.name = "user"}, %0: tensor<2xf32> {relax.name = "there"}) -> tensor<2xf32> {
+  return %here : tensor<2xf32>
+}
+func.func @located(%here: tensor<2xf32>) -> tensor<2xf32> {
   return %here : tensor<2xf32>
 }

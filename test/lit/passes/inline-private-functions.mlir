@@ -33,6 +33,7 @@ func.func @main(%x: tensor<?xf32, #relax.shape<["3*n"]>>, %y: tensor<?xf32, #rel
 // CHECK-LABEL: func.func @main(
 // CHECK: "relax.call"(%{{[A-Za-z0-9_]+}}) {callee = @choose}
 // CHECK: "relax.call"(%{{[A-Za-z0-9_]+}}) {callee = @public}
+// CHECK-NEXT: "relax.exp"
 func.func private @choose(%x: tensor<2xf32>, %c: tensor<i1>) -> tensor<2xf32> {
   %0 = tensor.extract %c[] : tensor<i1>
   %1 = scf.if %0 -> tensor<2xf32> {
@@ -46,6 +47,10 @@ func.func private @choose(%x: tensor<2xf32>, %c: tensor<i1>) -> tensor<2xf32> {
 func.func @public(%x: tensor<2xf32>) -> tensor<2xf32> {
   return %x : tensor<2xf32>
 }
+func.func private @simple(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = "relax.exp"(%x) : (tensor<2xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
 func.func @main(%x: tensor<2xf32>, %c: tensor<i1>) -> tensor<2xf32> {
   %0 = "relax.dataflow"() ({
     %t = builtin.unrealized_conversion_cast %x, %c : tensor<2xf32>, tensor<i1> to tuple<tensor<2xf32>, tensor<i1>>
@@ -54,7 +59,9 @@ func.func @main(%x: tensor<2xf32>, %c: tensor<i1>) -> tensor<2xf32> {
   }) : () -> tensor<2xf32>
   %u = builtin.unrealized_conversion_cast %0 : tensor<2xf32> to tuple<tensor<2xf32>>
   %2 = "relax.call"(%u) {callee = @public} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
-  return %2 : tensor<2xf32>
+  %v = builtin.unrealized_conversion_cast %2 : tensor<2xf32> to tuple<tensor<2xf32>>
+  %3 = "relax.call"(%v) {callee = @simple} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
+  return %3 : tensor<2xf32>
 }
 
 // -----
@@ -255,4 +262,71 @@ func.func @names(%x: tensor<2xf32>) -> tensor<2xf32> {
   %u = builtin.unrealized_conversion_cast %1 : tensor<2xf32> to tuple<tensor<2xf32>>
   %2 = "relax.call"(%u) {callee = @called_only} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
   return %2 : tensor<2xf32>
+}
+
+// -----
+
+// A body of several ops, in and after a dataflow block, in a dataflow block.
+// CHECK-LABEL: func.func @several(
+// CHECK: "relax.dataflow"
+// CHECK-NEXT: %[[A:[A-Za-z0-9_]+]] = "relax.exp"(%x)
+// CHECK-NEXT: %[[B:[A-Za-z0-9_]+]] = "relax.negative"(%[[A]])
+// CHECK-NEXT: %[[C:[A-Za-z0-9_]+]] = "relax.tanh"(%[[B]])
+// CHECK-NEXT: %[[D:[A-Za-z0-9_]+]] = "relax.sin"(%[[C]])
+// CHECK-NEXT: "relax.output"(%[[D]])
+func.func private @steps(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = "relax.dataflow"() ({
+    %1 = "relax.exp"(%x) : (tensor<2xf32>) -> tensor<2xf32>
+    %2 = "relax.negative"(%1) : (tensor<2xf32>) -> tensor<2xf32>
+    %3 = "relax.tanh"(%2) : (tensor<2xf32>) -> tensor<2xf32>
+    "relax.output"(%3) : (tensor<2xf32>) -> ()
+  }) : () -> tensor<2xf32>
+  %4 = "relax.sin"(%0) : (tensor<2xf32>) -> tensor<2xf32>
+  return %4 : tensor<2xf32>
+}
+func.func @several(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = "relax.dataflow"() ({
+    %t = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>
+    %1 = "relax.call"(%t) {callee = @steps} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
+    "relax.output"(%1) : (tensor<2xf32>) -> ()
+  }) : () -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+
+// -----
+
+// The symbol that a body matches has another name in each copy. Fields of tuples bind symbols in their order, too.
+// CHECK-LABEL: func.func @twice_bound(
+// CHECK: pattern = ["k"]
+// CHECK: pattern = ["k_1"]
+// CHECK-LABEL: func.func @tuple_in_order(
+// CHECK: "relax.match_shape"(%{{[A-Za-z0-9_]+}}) {pattern = ["n"]
+// CHECK: "relax.match_shape"(%{{[A-Za-z0-9_]+}}) {pattern = ["2*n - 1"]
+// CHECK-NOT: "relax.call"
+!k = tensor<?xf32, #relax.shape<["k"]>>
+!f = tensor<?xf32, #relax.shape<["2*n - 1"]>>
+!s = !relax.shape_value<["n"]>
+!u = !relax.shape_value<["?"]>
+func.func private @matching(%x: tensor<?xf32>) -> tensor<?xf32> {
+  %0 = "relax.match_shape"(%x) {pattern = ["k"], result_dtype} : (tensor<?xf32>) -> !k
+  %1 = "relax.exp"(%0) : (!k) -> !k
+  %2 = "relax.match_shape"(%1) {pattern = ["?"], result_dtype} : (!k) -> tensor<?xf32>
+  return %2 : tensor<?xf32>
+}
+func.func @twice_bound(%x: tensor<?xf32>) -> tensor<?xf32> {
+  %t = builtin.unrealized_conversion_cast %x : tensor<?xf32> to tuple<tensor<?xf32>>
+  %0 = "relax.call"(%t) {callee = @matching} : (tuple<tensor<?xf32>>) -> tensor<?xf32>
+  %u = builtin.unrealized_conversion_cast %0 : tensor<?xf32> to tuple<tensor<?xf32>>
+  %1 = "relax.call"(%u) {callee = @matching} : (tuple<tensor<?xf32>>) -> tensor<?xf32>
+  return %1 : tensor<?xf32>
+}
+func.func private @formula_of_tuple(%p: tuple<!f, !s>) -> !f {
+  %x = "relax.tuple_get_item"(%p) {index = 0 : i64} : (tuple<!f, !s>) -> !f
+  %0 = "relax.exp"(%x) : (!f) -> !f
+  return %0 : !f
+}
+func.func @tuple_in_order(%p: tuple<tensor<?xf32>, !u>) -> tensor<?xf32> {
+  %t = builtin.unrealized_conversion_cast %p : tuple<tensor<?xf32>, !u> to tuple<tuple<tensor<?xf32>, !u>>
+  %0 = "relax.call"(%t) {callee = @formula_of_tuple} : (tuple<tuple<tensor<?xf32>, !u>>) -> tensor<?xf32>
+  return %0 : tensor<?xf32>
 }

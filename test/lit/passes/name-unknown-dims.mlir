@@ -56,3 +56,70 @@ func.func @any_dtype(%x: tensor<?x!relax.any> {relax.name = "x"}) -> tensor<?x!r
   %0 = "relax.exp"(%x) : (tensor<?x!relax.any>) -> tensor<?x!relax.any>
   return %0 : tensor<?x!relax.any>
 }
+
+// What only returns needs no name, so the next one is the first. Known fields of a tuple stay as they are.
+// CHECK-LABEL: func.func @fields(
+// CHECK-NEXT: %[[Y:.*]] = "relax.match_shape"(%y) {pattern = ["d0"], result_dtype}
+// CHECK-NEXT: %[[E:.*]] = "relax.exp"(%[[Y]])
+// CHECK-NEXT: builtin.unrealized_conversion_cast %[[E]], %z, %x :
+// CHECK-NEXT: %[[V:.*]] = "relax.match_shape"(%[[E]]) {pattern = ["?"], result_dtype}
+// CHECK-NEXT: %[[ALL:.*]] = builtin.unrealized_conversion_cast %[[V]], %z, %x :
+// CHECK-NEXT: return %[[ALL]]
+func.func @fields(%x: tensor<?xf32> {relax.name = "x"}, %y: tensor<?xf32> {relax.name = "y"}, %z: tensor<2xf32> {relax.name = "z"}) -> tuple<tensor<?xf32>, tensor<2xf32>, tensor<?xf32>> {
+  %0 = "relax.exp"(%y) : (tensor<?xf32>) -> tensor<?xf32>
+  %1 = builtin.unrealized_conversion_cast %0, %z, %x : tensor<?xf32>, tensor<2xf32>, tensor<?xf32> to tuple<tensor<?xf32>, tensor<2xf32>, tensor<?xf32>>
+  return %1 : tuple<tensor<?xf32>, tensor<2xf32>, tensor<?xf32>>
+}
+
+// Shapes and the fields of tuples get the names, too; not results that are declared with no rank or dtype.
+// CHECK-LABEL: func.func @results(
+// CHECK: "relax.shape_of"({{.*}}) -> !relax.shape_value<["d1"]>
+// CHECK: "relax.shape_of"({{.*}}) -> !relax.shape_value<unit>
+// CHECK: "relax.split"({{.*}}) -> tuple<tensor<?x2xf32, #relax.shape<["d0", 2]>>, tensor<?x2xf32, #relax.shape<["d0", 2]>>>
+// CHECK: "relax.exp"({{.*}}) -> tensor<*xf32>
+// CHECK: "relax.exp"({{.*}}) -> tensor<?x4x!relax.any>
+func.func @results(%x: tensor<?x4xf32> {relax.name = "x"}, %y: tensor<?xf32> {relax.name = "y"}) -> tensor<?x2xf32> {
+  %0 = "relax.shape_of"(%y) : (tensor<?xf32>) -> !relax.shape_value<["?"]>
+  %1 = "relax.shape_of"(%y) : (tensor<?xf32>) -> !relax.shape_value<unit>
+  %2 = "relax.split"(%x) {sections = 2 : i64, axis = 1 : i64} : (tensor<?x4xf32>) -> tuple<tensor<?x2xf32>, tensor<?x2xf32>>
+  %3 = "relax.tuple_get_item"(%2) {index = 0 : i64} : (tuple<tensor<?x2xf32>, tensor<?x2xf32>>) -> tensor<?x2xf32>
+  %4 = "relax.exp"(%x) : (tensor<?x4xf32>) -> tensor<*xf32>
+  %5 = "relax.exp"(%x) : (tensor<?x4xf32>) -> tensor<?x4x!relax.any>
+  return %3 : tensor<?x2xf32>
+}
+
+// What loops carry is named in each round.
+// CHECK-LABEL: func.func @loop(
+// CHECK: scf.for {{.*}} iter_args(%[[C:.*]] = %x)
+// CHECK-NEXT: %[[N:.*]] = "relax.match_shape"(%[[C]]) {pattern = ["d0"], result_dtype}
+// CHECK-NEXT: "relax.exp"(%[[N]])
+func.func @loop(%x: tensor<?xf32> {relax.name = "x"}, %n: index) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %0 = scf.for %i = %c0 to %n step %c1 iter_args(%y = %x) -> tensor<?xf32> {
+    %1 = "relax.exp"(%y) : (tensor<?xf32>) -> tensor<?xf32>
+    scf.yield %1 : tensor<?xf32>
+  }
+  return %0 : tensor<?xf32>
+}
+
+// An op that keeps its operands also keeps those without unknown dimensions.
+// CHECK-LABEL: func.func @kept_known(
+// CHECK: %[[C:.*]] = "relax.logical_not"(%b)
+// CHECK-NEXT: "relax.where"(%[[C]], %x, %y)
+func.func @kept_known(%b: tensor<1xi1> {relax.name = "b"}, %x: tensor<?xf32> {relax.name = "x"}, %y: tensor<?xf32> {relax.name = "y"}) -> tensor<?xf32> {
+  %0 = "relax.logical_not"(%b) : (tensor<1xi1>) -> tensor<1xi1>
+  %1 = "relax.where"(%0, %x, %y) : (tensor<1xi1>, tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  return %1 : tensor<?xf32>
+}
+
+// Effects are made explicit first.
+// CHECK-LABEL: func.func @effects(
+// CHECK: "relax.call_packed"
+// CHECK-NEXT: "relax.updated"
+func.func @effects(%x: tensor<?xf32> {relax.name = "x"}) -> tensor<?xf32> {
+  %t = builtin.unrealized_conversion_cast %x : tensor<?xf32> to tuple<tensor<?xf32>>
+  %0 = "relax.call_packed"(%t) {func = "f.change", arg_spec = [unit]} : (tuple<tensor<?xf32>>) -> tuple<>
+  %1 = "relax.exp"(%x) : (tensor<?xf32>) -> tensor<?xf32>
+  return %1 : tensor<?xf32>
+}

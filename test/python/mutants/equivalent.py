@@ -17,6 +17,24 @@ class Equivalent:
 
 EQUIVALENT = (
     Equivalent(
+        "lowering/entry/lower_objects.py",
+        "_FUNCTIONS[stem].write(writer, int(count or 0))",
+        "_FUNCTIONS[stem].write(writer, int(count or 1))",
+        "functions without a suffix do not use the count",
+    ),
+    Equivalent(
+        "lowering/entry/lower_objects.py",
+        "_FUNCTIONS[stem].write(writer, int(count or 0))",
+        "_FUNCTIONS[stem].write(writer, int(count or -1))",
+        "functions without a suffix do not use the count",
+    ),
+    Equivalent(
+        "lowering/entry/lower_objects.py",
+        "_FUNCTIONS[stem].write(writer, int(count or 0))",
+        "_FUNCTIONS[stem].write(writer, int(count or False))",
+        "functions without a suffix do not use the count",
+    ),
+    Equivalent(
         "lowering/legality.py",
         'return op_name in allowed or op_name.split(".", 1)[0] in allowed',
         'return op_name in allowed or op_name.split(".", 2)[0] in allowed',
@@ -189,6 +207,42 @@ EQUIVALENT = (
         "assert isinstance(info, Tensor) and info.shape is not None",
         "assert isinstance(info, Tensor) and True",
         "it holds; for type checkers",
+    ),
+    Equivalent(
+        "passes/closures/lambda_lift.py",
+        'with ir.InsertionPoint(block), op.location, located_at("", 0, 0):',
+        'with ir.InsertionPoint(block), op.location, located_at("", 0,  1):',
+        "the op gets another location afterwards",
+    ),
+    Equivalent(
+        "passes/closures/lambda_lift.py",
+        'with ir.InsertionPoint(block), op.location, located_at("", 0, 0):',
+        'with ir.InsertionPoint(block), op.location, located_at("", 0, -1):',
+        "the op gets another location afterwards",
+    ),
+    Equivalent(
+        "passes/closures/lambda_lift.py",
+        'with ir.InsertionPoint(block), op.location, located_at("", 0, 0):',
+        'with ir.InsertionPoint(block), op.location, located_at("",  1, 0):',
+        "the op gets another location afterwards",
+    ),
+    Equivalent(
+        "passes/closures/lambda_lift.py",
+        'with ir.InsertionPoint(block), op.location, located_at("", 0, 0):',
+        'with ir.InsertionPoint(block), op.location, located_at("", -1, 0):',
+        "the op gets another location afterwards",
+    ),
+    Equivalent(
+        "passes/closures/lambda_lift.py",
+        "if inner == op:",
+        "if False:",
+        "the symbols of its type are those of its parameters and of its body",
+    ),
+    Equivalent(
+        "passes/closures/lambda_lift.py",
+        "if parent.name == LambdaOp.OPERATION_NAME:",
+        "if True:",
+        "the symbols of other arguments are in scope",
     ),
     Equivalent(
         "passes/closures/specialize_closures.py",

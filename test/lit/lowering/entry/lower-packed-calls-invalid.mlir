@@ -43,3 +43,12 @@ func.func @nowhere() {
   %0 = call @relax.packed.0() : () -> memref<4xf32>
   return
 }
+
+// -----
+
+// CHECK: packed function 'f': unknown argument 'list'
+func.func private @relax.packed.0(index) attributes {relax.packed = {name = "f", style = "dps", args = ["list"]}}
+func.func @unknown_kind(%n: index) {
+  call @relax.packed.0(%n) : (index) -> ()
+  return
+}
