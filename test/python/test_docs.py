@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import textwrap
+import xml.etree.ElementTree as ET
 from contextlib import nullcontext
 from pathlib import Path
+from types import ModuleType
 
 import distributed_programs
 import pytest
@@ -121,12 +124,17 @@ def test_links_to_headings_lead_there() -> None:
             assert heading in anchors, f"{page.name} links to {target}#{heading}"
 
 
+def module_at(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"loaded_{path.stem}", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def test_description_on_an_index_page() -> None:
     """No link of the README is relative on that page."""
-    spec = importlib.util.spec_from_file_location("setup_of_the_package", ROOT / "setup.py")
-    assert spec is not None and spec.loader is not None
-    setup = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(setup)
+    setup = module_at(ROOT / "setup.py")
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     with_address = setup.description(text, "https://example.org/relax")
     assert "](https://example.org/relax/blob/main/docs/tutorial.md)" in with_address
@@ -136,3 +144,46 @@ def test_description_on_an_index_page() -> None:
     for found in (with_address, without):
         assert all(target.startswith("https://") for target in re.findall(r"\]\(([^)]*)\)", found))
     assert setup.repository('Repository = "https://example.org/relax/"\n') == "https://example.org/relax"
+
+
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md"])
+def test_quoted_sources_are_current(name: str) -> None:
+    """A block that begins with the path of a file is in that file."""
+    text = textwrap.dedent(
+        re.sub(r"^   (?=\S| )", "", (ROOT / name).read_text(encoding="utf-8"), flags=re.MULTILINE)
+    )
+    quotes = re.findall(r"^```py\n# (\S+)\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+    assert quotes
+    for path, quote in quotes:
+        assert quote in (ROOT / path).read_text(encoding="utf-8"), f"{name} quotes {path}:\n{quote}"
+
+
+def test_diagrams_are_current() -> None:
+    for path, drawing in module_at(ROOT / "docs" / "diagrams.py").drawings().items():
+        assert path.read_text(encoding="utf-8") == drawing.svg(), (
+            f"run 'python docs/diagrams.py' for {path.name}"
+        )
+        root = ET.fromstring(drawing.svg())
+        texts = [element.text for element in root if element.tag.endswith(("}title", "}desc"))]
+        assert len(texts) == 2 and all(texts)
+
+
+def table_rows(page: str) -> list[list[str]]:
+    """The cells of each row of the tables of a page, without heads."""
+    rows = re.findall(r"^\|(.*)\|$", (ROOT / "docs" / page).read_text(encoding="utf-8"), flags=re.MULTILINE)
+    cells = [[cell.strip() for cell in re.split(r"(?<!\\)\|", row)] for row in rows]
+    rules = [number for number, row in enumerate(cells) if all(re.fullmatch("-+", cell) for cell in row)]
+    return [row for number, row in enumerate(cells) if number not in rules and number + 1 not in rules]
+
+
+def test_tables_of_pages() -> None:
+    """Cells of the page on performance are short, and limits are sorted by area."""
+    performance = table_rows("performance.md")
+    assert len(performance) > 10
+    assert [cell for row in performance for cell in row if len(cell.split()) > 30] == []
+    areas = [row[0] for row in table_rows("limits.md") if len(row) == 3]
+    assert len(areas) > 50 and areas == sorted(areas)
+
+
+def test_contributing_is_short() -> None:
+    assert len((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").splitlines()) <= 120

@@ -1,4 +1,4 @@
-"""What docstrings say of parameters, errors and names agrees with the sources, as far as a machine can check it."""
+"""Docstrings agree with the sources on parameters, errors, units and names."""
 
 from __future__ import annotations
 
