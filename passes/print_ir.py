@@ -26,7 +26,7 @@ class PrintIR(ModulePass):
         shown = IRModule(module)
         try:
             text = shown.script()
-        except RelaxError:  # below level R1 there is no script
+        except RelaxError:  # such as module attributes that are no dictionary
             text = shown.asm()
         heading = f"# {self.header}\n" if self.header else ""
-        print(f"{heading}{text.rstrip()}", file=sys.stderr, flush=True)
+        print(f"{heading}{text.rstrip()}", file=sys.stderr)

@@ -52,15 +52,11 @@ class ProtectInputs(ModulePass):
 
 
 def _protect(function: func.FuncOp, read: Collection[int]) -> None:
-    types = list(function.type.inputs)
-    kept = (
-        list(function.arg_attrs) if "arg_attrs" in function.attributes else [ir.DictAttr.get({})] * len(types)
-    )
     function.arg_attrs = [
         ir.DictAttr.get({**{named.name: named.attr for named in old}, WRITABLE: ir.BoolAttr.get(False)})
         if number in read and isinstance(type_, ir.RankedTensorType)
         else old
-        for number, (old, type_) in enumerate(zip(kept, types, strict=True))
+        for number, (old, type_) in enumerate(zip(function.arg_attrs, function.type.inputs, strict=True))
     ]
 
 
@@ -366,7 +362,7 @@ def _given(function: ir.OpView, result: int) -> int | None:
         return None
     block = entry_block(function)
     base = memory_of(block.operations[len(block.operations) - 1].operands[result])
-    return base.arg_number if isinstance(base, ir.BlockArgument) and base.owner == block else None
+    return base.arg_number if isinstance(base, ir.BlockArgument) else None
 
 
 # Pass `separate-empties`: give each call its own `tensor.empty`, so that its result gets its own buffer.

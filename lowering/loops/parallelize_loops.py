@@ -89,7 +89,7 @@ def _length(inner: ir.Operation, loop: ir.Operation) -> Index:
     count = trip_count(inner)
     if count is not None:
         return count
-    if inner == loop or not any(is_inside(value, loop) for value in (begin, end, step)):
+    if not any(is_inside(value, loop) for value in (begin, end, step)):
         count_ = arith.ceildivsi(arith.subi(end, begin), step)
         return arith.maxsi(count_, emit.index(0))
     most = most_bound(end)

@@ -372,7 +372,6 @@ class PlanMemory(ModulePass):
             formula = None if size is None else formulas.bytes(size)
             for op in buffer.freed:
                 op.erase()
-            buffer.freed.clear()
             if buffer.carried or size is None:
                 entries.append((number, describe(buffer, "call", formula)))
                 allocate_in_frame(buffer, frame_of(function))

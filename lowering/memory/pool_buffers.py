@@ -208,7 +208,6 @@ def _pool(function: func.FuncOp) -> None:
             continue
         for op in buffer.freed:
             op.erase()
-        buffer.freed.clear()
         if is_nested(buffer.alloc) or buffer.yielded:
             nested.append(buffer)
         else:

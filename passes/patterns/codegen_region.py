@@ -9,7 +9,7 @@ from typing import Any
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import COMPOSITE
 from relax_mlir.dialects.base import implies
-from relax_mlir.dialects.structure import TUPLE, is_pure
+from relax_mlir.dialects.structure import TUPLE
 from relax_mlir.dialects.traits import CopiedIntoFunctions, WrittenInside, has_trait
 from relax_mlir.dialects.types import StructInfo, struct_info
 from relax_mlir.dialects.value import Value
@@ -132,7 +132,7 @@ class CodegenRegion:
     def _made(self, op: ir.Operation, values: Mapping[ir.Value, ir.Value], rule: Rule) -> Sequence[ir.Value]:
         if op.name == "relax.call" and callee_of(op) in self._composites:
             return [self._ruled(op, values, rule).ssa]
-        if not is_pure(op) or not has_trait(op, WrittenInside, CopiedIntoFunctions):
+        if not has_trait(op, WrittenInside, CopiedIntoFunctions):
             raise UnsupportedError(
                 f"function '{self.name}' for a code generator holds {op.name.removeprefix('relax.')} at "
                 f"{location_text(op.location)}, which is no call of a composite function: run fuse-ops-by-pattern, and "
@@ -169,4 +169,4 @@ class CodegenRegion:
 
 def _is_constant(op: ir.Operation) -> bool:
     """True if an op depends on no computed value."""
-    return not len(op.operands) and is_pure(op) and has_trait(op, WrittenInside, CopiedIntoFunctions)
+    return not len(op.operands) and has_trait(op, WrittenInside, CopiedIntoFunctions)

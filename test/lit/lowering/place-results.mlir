@@ -86,6 +86,74 @@ func.func @one_round(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> {
   return %r : tensor<?xf32>
 }
 
+// Sizes are no elements: a destination whose size is read is still filled by the call. One whose elements are read is
+// not, nor is one that a call in another block would fill.
+
+// CHECK-LABEL: func.func @sizes
+// CHECK-SAME: %[[OUT:[^:]*]]: tensor<?xf32>)
+// CHECK: call @double(%{{.*}}, %[[OUT]])
+func.func @sizes(%x: tensor<?xf32>, %out: tensor<?xf32>) -> (tensor<?xf32>, index) {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %out, %c0 : tensor<?xf32>
+  %m = tensor.dim %out, %c0 : tensor<?xf32>
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %0 = func.call @double(%x, %e) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  %r = bufferization.materialize_in_destination %0 in %out : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  return %r, %m : tensor<?xf32>, index
+}
+
+// CHECK-LABEL: func.func @elements
+// CHECK: %[[OWN:.*]] = tensor.empty
+// CHECK: call @double(%{{.*}}, %[[OWN]])
+func.func @elements(%x: tensor<?xf32>, %n: index, %out: tensor<?xf32>) -> (tensor<?xf32>, f32) {
+  %v = tensor.extract %out[%n] : tensor<?xf32>
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %0 = func.call @double(%x, %e) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  %r = bufferization.materialize_in_destination %0 in %out : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  return %r, %v : tensor<?xf32>, f32
+}
+
+// CHECK-LABEL: func.func @before_branch
+// CHECK: %[[OWN:.*]] = tensor.empty
+// CHECK: call @double(%{{.*}}, %[[OWN]])
+func.func @before_branch(%x: tensor<?xf32>, %n: index, %f: i1, %out: tensor<4xf32>) -> tensor<4xf32> {
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %0 = func.call @double(%x, %e) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  %r = scf.if %f -> tensor<4xf32> {
+    %1 = tensor.cast %0 : tensor<?xf32> to tensor<4xf32>
+    %2 = bufferization.materialize_in_destination %1 in %out : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    scf.yield %2 : tensor<4xf32>
+  } else {
+    scf.yield %out : tensor<4xf32>
+  }
+  return %r : tensor<4xf32>
+}
+
+// What a loop carries is read by the call that writes it; what is copied into a buffer is not looked at.
+
+// CHECK-LABEL: func.func @carried
+// CHECK: scf.for
+// CHECK-NEXT: %[[OWN:.*]] = tensor.empty
+// CHECK-NEXT: func.call @double(%{{.*}}, %[[OWN]])
+// CHECK-NEXT: bufferization.materialize_in_destination %{{.*}} in restrict writable
+// CHECK-NEXT: bufferization.materialize_in_destination
+// CHECK-NOT: materialize_in_destination
+// CHECK: return
+func.func @carried(%x: tensor<?xf32>, %n: index, %buffer: memref<?xf32>) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %last = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> tensor<?xf32> {
+    %e = tensor.empty(%n) : tensor<?xf32>
+    %0 = func.call @double(%x, %e) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+    bufferization.materialize_in_destination %0 in restrict writable %buffer : (tensor<?xf32>, memref<?xf32>) -> ()
+    %1 = bufferization.materialize_in_destination %0 in %a : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+    scf.yield %1 : tensor<?xf32>
+  }
+  %stray = bufferization.materialize_in_destination %last in %x : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  %2 = tensor.cast %stray : tensor<?xf32> to tensor<?xf32>
+  return %2 : tensor<?xf32>
+}
+
 // -----
 
 // What is computed in another shape: the destination is seen as the call's result is.
@@ -145,4 +213,54 @@ func.func @buffer(%n: index, %out: tensor<?xf32>) -> tensor<?xf32> {
   %0 = bufferization.to_tensor %own restrict writable : memref<?xf32> to tensor<?xf32>
   %r = bufferization.materialize_in_destination %0 in %out : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
   return %r : tensor<?xf32>
+}
+
+// A buffer that something else fills, too, stays.
+
+// CHECK-LABEL: func.func @filled
+// CHECK: %[[OWN:[A-Za-z0-9_]+]] = memref.alloc
+// CHECK: call @fill(%[[OWN]])
+func.func @filled(%n: index, %v: f32, %out: tensor<?xf32>) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %own = memref.alloc(%n) : memref<?xf32>
+  func.call @fill(%own) : (memref<?xf32>) -> ()
+  memref.store %v, %own[%c0] : memref<?xf32>
+  %0 = bufferization.to_tensor %own restrict writable : memref<?xf32> to tensor<?xf32>
+  %r = bufferization.materialize_in_destination %0 in %out : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+
+// -----
+
+// Views are followed from the outermost to the call. Sizes are known of the innermost alone: a shape that would be
+// expanded before is left.
+
+func.func private @double(%x: tensor<?x4xf32>, %out: tensor<?x4xf32>) -> tensor<?x4xf32> attributes {relax.prim_func} {
+  return %out : tensor<?x4xf32>
+}
+// CHECK-LABEL: func.func @inner_expanded
+// CHECK-SAME: %[[N:[A-Za-z0-9_]+]]: index, %[[OUT:[A-Za-z0-9_]+]]: tensor<?x2x2xf32>)
+// CHECK: %[[FLAT:[A-Za-z0-9_]+]] = tensor.collapse_shape %[[OUT]] {{\[}}[0, 1, 2]] : tensor<?x2x2xf32> into tensor<?xf32>
+// CHECK-NEXT: %[[ROWS:[A-Za-z0-9_]+]] = tensor.expand_shape %[[FLAT]] {{\[}}[0, 1]] output_shape [%[[N]], 4]
+// CHECK: %[[SEEN:[A-Za-z0-9_]+]] = bufferization.to_tensor
+// CHECK: call @double(%{{.*}}, %[[SEEN]])
+func.func @inner_expanded(%x: tensor<?x4xf32>, %n: index, %out: tensor<?x2x2xf32>) -> tensor<?x2x2xf32> {
+  %e = tensor.empty(%n) : tensor<?x4xf32>
+  %0 = func.call @double(%x, %e) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+  %1 = tensor.collapse_shape %0 [[0, 1]] : tensor<?x4xf32> into tensor<?xf32>
+  %2 = tensor.expand_shape %1 [[0, 1, 2]] output_shape [%n, 2, 2] : tensor<?xf32> into tensor<?x2x2xf32>
+  %r = bufferization.materialize_in_destination %2 in %out : (tensor<?x2x2xf32>, tensor<?x2x2xf32>) -> tensor<?x2x2xf32>
+  return %r : tensor<?x2x2xf32>
+}
+
+// CHECK-LABEL: func.func @outer_expanded
+// CHECK: %[[OWN:[A-Za-z0-9_]+]] = tensor.empty
+// CHECK-NEXT: call @double(%{{.*}}, %[[OWN]])
+func.func @outer_expanded(%x: tensor<?x4xf32>, %n: index, %out: tensor<?x2xf32>) -> tensor<?x2xf32> {
+  %e = tensor.empty(%n) : tensor<?x4xf32>
+  %0 = func.call @double(%x, %e) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+  %1 = tensor.expand_shape %0 [[0], [1, 2]] output_shape [%n, 2, 2] : tensor<?x4xf32> into tensor<?x2x2xf32>
+  %2 = tensor.collapse_shape %1 [[0, 1], [2]] : tensor<?x2x2xf32> into tensor<?x2xf32>
+  %r = bufferization.materialize_in_destination %2 in %out : (tensor<?x2xf32>, tensor<?x2xf32>) -> tensor<?x2xf32>
+  return %r : tensor<?x2xf32>
 }

@@ -93,12 +93,16 @@ func.func private @yielded(%n: index, %c: i1, %x: memref<?xf32>, %v: f32) attrib
 
 // -----
 
-// What is returned is the caller's.
+// What is returned is the caller's; what is not is pooled.
 // CHECK-LABEL: func.func private @escapes
-// CHECK-NEXT: %[[A:[a-z0-9_]+]] = memref.alloc
-// CHECK-NEXT: return %[[A]]
-func.func private @escapes(%n: index) -> memref<?xf32> {
+// CHECK: %[[A:[a-z0-9_]+]] = memref.alloc
+// CHECK: call @relax.rt.workspace_take
+// CHECK: return %[[A]]
+func.func private @escapes(%n: index, %v: f32) -> memref<?xf32> {
+  %c0 = arith.constant 0 : index
   %a = memref.alloc(%n) : memref<?xf32>
+  %b = memref.alloc(%n) : memref<?xf32>
+  memref.store %v, %b[%c0] : memref<?xf32>
   return %a : memref<?xf32>
 }
 
@@ -136,12 +140,48 @@ func.func private @runs(%context: !llvm.ptr, %n: i64) {
 
 // -----
 
-// A job that takes no memory is left alone, and so is the rest of a module.
+// The job calls a function that takes memory.
+// CHECK-LABEL: func.func private @runs
+// CHECK: constant @relax.parallel.0.guarded
+// CHECK: func.func private @relax.status.relax.parallel.0
+func.func private @relax.rt.parallel(!llvm.ptr, !llvm.ptr, i64, i64, i64)
+func.func private @fills(%n: index) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %v = arith.constant 1.0 : f32
+  %a = memref.alloc(%n) : memref<?xf32>
+  memref.store %v, %a[%c0] : memref<?xf32>
+  return
+}
+func.func private @calls(%n: index) attributes {relax.prim_func} {
+  call @fills(%n) : (index) -> ()
+  return
+}
+func.func private @relax.parallel.0(%context: !llvm.ptr, %begin: index, %end: index) {
+  call @calls(%end) : (index) -> ()
+  return
+}
+func.func private @runs(%context: !llvm.ptr, %n: i64) {
+  %f = constant @relax.parallel.0 : (!llvm.ptr, index, index) -> ()
+  %p = builtin.unrealized_conversion_cast %f : (!llvm.ptr, index, index) -> () to !llvm.ptr
+  call @relax.rt.parallel(%p, %context, %n, %n, %n) : (!llvm.ptr, !llvm.ptr, i64, i64, i64) -> ()
+  return
+}
+
+// -----
+
+// A job that takes no memory is left alone, and so is the rest of a module: nothing is declared.
+// CHECK: // -----
+// CHECK-NEXT: module {
+// CHECK-NEXT: func.func private @relax.rt.parallel(
 // CHECK-LABEL: func.func private @runs
 // CHECK-NEXT: constant @relax.parallel.0 :
 // CHECK-NOT: raise_kept
 func.func private @relax.rt.parallel(!llvm.ptr, !llvm.ptr, i64, i64, i64)
+func.func private @nothing() attributes {relax.prim_func} {
+  return
+}
 func.func private @relax.parallel.0(%context: !llvm.ptr, %begin: index, %end: index) {
+  call @nothing() : () -> ()
   return
 }
 func.func private @runs(%context: !llvm.ptr, %n: i64) {

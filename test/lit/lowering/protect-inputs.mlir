@@ -81,3 +81,34 @@ func.func @donated(%x: tensor<4xf32>, %y: tensor<4xf32>, %n: index) -> tensor<4x
   %0 = tensor.insert %c into %y[%n] : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+// After a helper, a function with a hidden parameter, the depth of its recursion, that comes after the destination.
+// Declarations, and the entry of a prim func that is declared or absent, stay as they are.
+// MARK-LABEL: func.func private @between
+// MARK-NOT: writable
+// MARK-LABEL: func.func @recursive
+// MARK-SAME: (%[[X:[a-z0-9_]+]]: tensor<4xf32> {bufferization.writable = false}, %[[OUT:[a-z0-9_]+]]: tensor<4xf32>, %[[DEPTH:[a-z0-9_]+]]: i64)
+// MARK-NOT: writable
+// MARK: }
+// COPY-LABEL: func.func @recursive
+// UNPROTECTED-LABEL: func.func @recursive
+func.func private @between(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+func.func @recursive(%x: tensor<4xf32>, %out: tensor<4xf32>, %depth: i64) -> tensor<4xf32>
+    attributes {relax.signature = {name = "recursive", params = [], tuple = false, recursive,
+                                   results = [{kind = "tensor", dtype = "float32", ndim = 1}]}} {
+  return %out : tensor<4xf32>
+}
+func.func private @declared(tensor<4xf32>) attributes {relax.signature = {name = "declared", params = [], tuple = false, results = []}}
+func.func private @absent.memory(%x: memref<4xf32>)
+    attributes {relax.prim_func, relax.exposes = {callee = @absent, written = array<i64>}} {
+  return
+}
+func.func private @external(tensor<4xf32>) attributes {relax.prim_func}
+func.func private @external.memory(%x: memref<4xf32>)
+    attributes {relax.prim_func, relax.exposes = {callee = @external, written = array<i64>}} {
+  return
+}

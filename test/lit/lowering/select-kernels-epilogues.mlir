@@ -146,3 +146,26 @@ func.func private @two_axes(%x: memref<?x4x4xf32>, %g: memref<4x4xf32>, %out: me
   }
   return
 }
+
+// -----
+
+#all = affine_map<(d0, d1) -> (d0, d1)>
+#one = affine_map<(d0, d1) -> ()>
+// A number of the old body that the epilogue reads stays; its loops go.
+// CHECK-LABEL: func.func private @number
+// CHECK-NEXT: %[[TWO:[A-Za-z0-9_]+]] = arith.constant 2.0
+// CHECK-NOT: linalg.copy
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %[[TWO]] :
+func.func private @number(%x: memref<?x?xf32>, %out: memref<?x?xf32>)
+    attributes {relax.prim_func, relax.kernel = "softmax", relax.kernel_attrs = {axis = 1 : i64},
+                relax.kernel_inputs = array<i64: 0>} {
+  %two = arith.constant 2.0 : f32
+  linalg.copy ins(%x : memref<?x?xf32>) outs(%out : memref<?x?xf32>)
+  linalg.generic {indexing_maps = [#all, #one, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%out, %two : memref<?x?xf32>, f32) outs(%out : memref<?x?xf32>) attrs = {relax.epilogue} {
+  ^bb0(%in: f32, %n: f32, %old: f32):
+    %0 = math.powf %in, %n : f32
+    linalg.yield %0 : f32
+  }
+  return
+}

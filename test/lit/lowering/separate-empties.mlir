@@ -4,16 +4,20 @@ func.func private @double(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf3
   return %out : tensor<?xf32>
 }
 
-// Each call has a tensor of its own to fill.
+// Each call has a tensor of its own to fill; one use needs no second tensor.
 // CHECK-LABEL: func.func @chain
-// CHECK: %[[A:[A-Za-z0-9_]+]] = tensor.empty
-// CHECK-NEXT: %[[FIRST:[A-Za-z0-9_]+]] = call @double(%{{.*}}, %[[A]])
+// CHECK-NEXT: %[[ONCE:[A-Za-z0-9_]+]] = tensor.empty
+// CHECK-NEXT: %[[X:[A-Za-z0-9_]+]] = call @double(%{{.*}}, %[[ONCE]])
+// CHECK-NEXT: %[[A:[A-Za-z0-9_]+]] = tensor.empty
+// CHECK-NEXT: %[[FIRST:[A-Za-z0-9_]+]] = call @double(%[[X]], %[[A]])
 // CHECK-NEXT: %[[B:[A-Za-z0-9_]+]] = tensor.empty
 // CHECK-NEXT: %[[SECOND:[A-Za-z0-9_]+]] = call @double(%[[FIRST]], %[[B]])
 // CHECK-NEXT: return %[[SECOND]]
 func.func @chain(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
+  %once = tensor.empty(%n) : tensor<?xf32>
+  %y = func.call @double(%x, %once) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
   %e = tensor.empty(%n) : tensor<?xf32>
-  %0 = func.call @double(%x, %e) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  %0 = func.call @double(%y, %e) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
   %1 = func.call @double(%0, %e) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
   return %1 : tensor<?xf32>
 }

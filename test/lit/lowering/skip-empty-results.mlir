@@ -5,9 +5,10 @@
 // CHECK: func.func private @relax.leave_if(i1)
 // CHECK-LABEL: func.func private @rows(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: memref<?x?xf32>, %[[Y:[a-z0-9_]+]]: memref<?x4x?xf32>)
+// CHECK-NEXT: %[[ZERO:[a-z0-9_]+]] = arith.constant 0 : index
 // CHECK: %[[ROWS:[A-Za-z0-9_]+]] = memref.dim %[[Y]], %c0
 // CHECK: %[[COLUMNS:[A-Za-z0-9_]+]] = memref.dim %[[Y]], %c2
-// CHECK: %[[NO_ROWS:[0-9]+]] = arith.cmpi eq, %[[ROWS]], %[[ZERO:[a-z0-9_]+]] : index
+// CHECK: %[[NO_ROWS:[0-9]+]] = arith.cmpi eq, %[[ROWS]], %[[ZERO]] : index
 // CHECK: %[[NO_COLUMNS:[0-9]+]] = arith.cmpi eq, %[[COLUMNS]], %[[ZERO]] : index
 // CHECK: %[[EMPTY:[0-9]+]] = arith.ori %[[NO_ROWS]], %[[NO_COLUMNS]] : i1
 // CHECK: call @relax.leave_if(%[[EMPTY]]) : (i1) -> ()
@@ -41,9 +42,41 @@ func.func private @both(%x: memref<?x?xf32>, %y: memref<?xf32>, %z: memref<?x0xf
 
 // -----
 
-// A check that stands before everything else runs first, and its clean-up runs on the way out.
+// Parameters that may be long and empty: an index, a buffer with a dimension of 65,536, and one with a dimension of 0.
+// The module may have the declaration.
+// CHECK-LABEL: func.func private @length(
+// CHECK: call @relax.leave_if(
+// CHECK-LABEL: func.func private @long(
+// CHECK: call @relax.leave_if(
+// CHECK-LABEL: func.func private @empty(
+// CHECK: call @relax.leave_if(
+// CHECK-LABEL: func.func private @short(
+// CHECK-NOT: call @relax.leave_if(
+// CHECK-LABEL: func.func private @none(
+// CHECK: call @relax.leave_if(
+func.func private @relax.leave_if(i1)
+func.func private @length(%n: index, %y: memref<?xf32>) attributes {relax.prim_func, relax.destinations = array<i64: 1>} {
+  return
+}
+func.func private @long(%x: memref<?x65536xf32>, %y: memref<?xf32>) attributes {relax.prim_func, relax.destinations = array<i64: 1>} {
+  return
+}
+func.func private @empty(%x: memref<?x0xf32>, %y: memref<?xf32>) attributes {relax.prim_func, relax.destinations = array<i64: 1>} {
+  return
+}
+func.func private @short(%x: memref<?x65535xf32>, %y: memref<?xf32>) attributes {relax.prim_func, relax.destinations = array<i64: 1>} {
+  return
+}
+func.func private @none(%x: memref<?x?xf32>, %y: memref<0x4xf32>) attributes {relax.prim_func, relax.destinations = array<i64: 1>} {
+  return
+}
+
+// -----
+
+// Checks that stand before everything else run first, and their clean-up runs on the way out.
 // CHECK-LABEL: func.func private @checks_first(
 // CHECK: cf.assert %[[C:[a-z0-9_]+]], "no"
+// CHECK: cf.assert %[[C]], "never"
 // CHECK: call @relax.leave_if(
 // CHECK: scf.for
 // FLAT-LABEL: func.func private @checks_first(
@@ -59,6 +92,7 @@ func.func private @give()
 func.func private @checks_first(%x: memref<?x?xf32>, %y: memref<?x?xf32>, %c: i1, %n: index) attributes {relax.prim_func, relax.destinations = array<i64: 1>} {
   call @give() {relax.defer = "always"} : () -> ()
   cf.assert %c, "no"
+  cf.assert %c, "never"
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   scf.for %i = %c0 to %n step %c1 {
@@ -68,12 +102,13 @@ func.func private @checks_first(%x: memref<?x?xf32>, %y: memref<?x?xf32>, %c: i1
 
 // -----
 
-// Left as they are: a check inside a loop, and in a function that is called there.
+// Left as they are: a check inside a loop, and in a function that is called there, be it only declared.
 // CHECK-NOT: relax.leave_if
 // CHECK-LABEL: func.func private @checks_later(
 // CHECK: scf.for
 // CHECK-LABEL: func.func private @called(
 // CHECK-LABEL: func.func private @calls_later(
+// CHECK-LABEL: func.func private @calls_declared(
 // CHECK-NOT: relax.leave_if
 func.func private @checks_later(%x: memref<?x?xf32>, %y: memref<?x?xf32>, %c: i1, %n: index) attributes {relax.prim_func, relax.destinations = array<i64: 1>} {
   %c0 = arith.constant 0 : index
@@ -95,16 +130,26 @@ func.func private @calls_later(%x: memref<?x?xf32>, %y: memref<?x?xf32>, %c: i1,
   }
   return
 }
+func.func private @relax.check.0(i1) attributes {relax.check = {kind = "ValueError", message = "no"}}
+func.func private @calls_declared(%x: memref<?x?xf32>, %y: memref<?x?xf32>, %c: i1) attributes {relax.prim_func, relax.destinations = array<i64: 1>} {
+  scf.if %c {
+    func.call @relax.check.0(%c) : (i1) -> ()
+  }
+  return
+}
 
 // -----
 
-// Nothing to do: a destination that has elements, vectors, and functions that are no prim funcs of a call.
+// Nothing to do: destinations that have elements, vectors, and functions that are no prim funcs of a call, give a value,
+// or are declarations.
 // CHECK-NOT: relax.leave_if
 // CHECK-LABEL: func.func private @static(
 // CHECK-LABEL: func.func private @vectors(
 // CHECK-LABEL: func.func private @other(
+// CHECK-LABEL: func.func private @gives(
+// CHECK-LABEL: func.func private @declared(
 // CHECK-NOT: relax.leave_if
-func.func private @static(%x: memref<?x?xf32>, %y: memref<4xf32>) attributes {relax.prim_func, relax.destinations = array<i64: 1>} {
+func.func private @static(%x: memref<?x?xf32>, %y: memref<1x4xf32>) attributes {relax.prim_func, relax.destinations = array<i64: 1>} {
   return
 }
 func.func private @vectors(%x: memref<?xf32>, %y: memref<?x4xf32>) attributes {relax.prim_func, relax.destinations = array<i64: 1>} {
@@ -113,3 +158,7 @@ func.func private @vectors(%x: memref<?xf32>, %y: memref<?x4xf32>) attributes {r
 func.func private @other(%x: memref<?x?xf32>, %y: memref<?x?xf32>) {
   return
 }
+func.func private @gives(%x: memref<?x?xf32>, %y: memref<?x?xf32>, %v: f32) -> f32 attributes {relax.prim_func, relax.destinations = array<i64: 1>} {
+  return %v : f32
+}
+func.func private @declared(memref<?x?xf32>, memref<?x?xf32>) attributes {relax.prim_func, relax.destinations = array<i64: 1>}

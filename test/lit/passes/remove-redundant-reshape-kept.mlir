@@ -43,17 +43,32 @@ func.func @unknown_sizes(%x: tensor<?xf32>) -> tensor<?xf32> {
   return %f : tensor<?xf32>
 }
 
-// One transposition stays. Of tensors of unknown rank nothing is known of the axes: two stay two, and so do one
-// that gives a rank and one of a known rank before it.
+// One transposition stays, also of what is none. Of tensors of unknown rank nothing is known of the axes: two stay two,
+// and so do two of which one has a known rank.
 // CHECK-LABEL: func.func @transposed
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]: tensor<2x3xf32>, %[[Y:[a-z0-9_]+]]: tensor<*xf32>)
-// CHECK-NEXT: %[[P:[A-Za-z0-9_]+]] = "relax.permute_dims"(%[[X]]) {axes} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+// CHECK-NEXT: %[[E:[A-Za-z0-9_]+]] = "relax.exp"(%[[X]])
+// CHECK-NEXT: %[[P:[A-Za-z0-9_]+]] = "relax.permute_dims"(%[[E]]) {axes} : (tensor<2x3xf32>) -> tensor<3x2xf32>
 // CHECK-NEXT: %[[Q:[A-Za-z0-9_]+]] = "relax.permute_dims"(%[[Y]]) {axes} : (tensor<*xf32>) -> tensor<*xf32>
 // CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.permute_dims"(%[[Q]]) {axes} : (tensor<*xf32>) -> tensor<*xf32>
 // CHECK-NEXT: return %[[P]], %[[R]]
 func.func @transposed(%x: tensor<2x3xf32>, %y: tensor<*xf32>) -> (tensor<3x2xf32>, tensor<*xf32>) {
-  %p = "relax.permute_dims"(%x) {axes = unit} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %e = "relax.exp"(%x) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %p = "relax.permute_dims"(%e) {axes = unit} : (tensor<2x3xf32>) -> tensor<3x2xf32>
   %q = "relax.permute_dims"(%y) {axes = unit} : (tensor<*xf32>) -> tensor<*xf32>
   %r = "relax.permute_dims"(%q) {axes = unit} : (tensor<*xf32>) -> tensor<*xf32>
   return %p, %r : tensor<3x2xf32>, tensor<*xf32>
+}
+// CHECK-LABEL: func.func @one_rank
+// CHECK-NEXT: %[[P:[A-Za-z0-9_]+]] = "relax.permute_dims"(%{{.*}}) {axes} : (tensor<2x3xf32>) -> tensor<*xf32>
+// CHECK-NEXT: %[[Q:[A-Za-z0-9_]+]] = "relax.permute_dims"(%[[P]]) {axes} : (tensor<*xf32>) -> tensor<*xf32>
+// CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.permute_dims"(%{{.*}}) {axes = [1, 0]} : (tensor<*xf32>) -> tensor<?x?xf32>
+// CHECK-NEXT: %[[S:[A-Za-z0-9_]+]] = "relax.permute_dims"(%[[R]]) {axes = [1, 0]} : (tensor<?x?xf32>) -> tensor<?x?xf32>
+// CHECK-NEXT: return %[[Q]], %[[S]]
+func.func @one_rank(%x: tensor<2x3xf32>, %y: tensor<*xf32>) -> (tensor<*xf32>, tensor<?x?xf32>) {
+  %p = "relax.permute_dims"(%x) {axes = unit} : (tensor<2x3xf32>) -> tensor<*xf32>
+  %q = "relax.permute_dims"(%p) {axes = unit} : (tensor<*xf32>) -> tensor<*xf32>
+  %r = "relax.permute_dims"(%y) {axes = [1, 0]} : (tensor<*xf32>) -> tensor<?x?xf32>
+  %s = "relax.permute_dims"(%r) {axes = [1, 0]} : (tensor<?x?xf32>) -> tensor<?x?xf32>
+  return %q, %s : tensor<*xf32>, tensor<?x?xf32>
 }

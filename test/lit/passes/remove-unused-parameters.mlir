@@ -86,3 +86,22 @@ func.func @passes_on(%x: tensor<2xf32>, %y: tensor<4xf32>) -> tensor<2xf32> {
   %0 = "relax.call"(%t) {callee = @outer} : (tuple<tensor<2xf32>, tensor<4xf32>>) -> tensor<2xf32>
   return %0 : tensor<2xf32>
 }
+
+// A shape without symbols goes as any other parameter. What a packed function may change is read after it.
+// CHECK-LABEL: func.func private @no_symbols(
+// CHECK-SAME: %{{[a-z0-9_]+}}: tensor<2xf32> {relax.name = "x"}) ->
+func.func private @no_symbols(%x: tensor<2xf32> {relax.name = "x"}, %s: !relax.shape_value<[]> {relax.name = "s"}) -> tensor<2xf32> {
+  return %x : tensor<2xf32>
+}
+// CHECK-LABEL: func.func @effect(
+// CHECK: "relax.call_packed"
+// CHECK-NEXT: %[[NEW:[A-Za-z0-9_]+]] = "relax.updated"
+// CHECK-NEXT: %[[T:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[NEW]]
+// CHECK-NEXT: "relax.call"(%[[T]]) {callee = @no_symbols} : (tuple<tensor<2xf32>>)
+func.func @effect(%x: tensor<2xf32>, %s: !relax.shape_value<[]>) -> tensor<2xf32> {
+  %t = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>
+  %none = "relax.call_packed"(%t) {func = "change", arg_spec = [unit]} : (tuple<tensor<2xf32>>) -> tuple<>
+  %u = builtin.unrealized_conversion_cast %x, %s : tensor<2xf32>, !relax.shape_value<[]> to tuple<tensor<2xf32>, !relax.shape_value<[]>>
+  %0 = "relax.call"(%u) {callee = @no_symbols} : (tuple<tensor<2xf32>, !relax.shape_value<[]>>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}

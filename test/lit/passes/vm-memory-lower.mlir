@@ -34,3 +34,14 @@ func.func @dynamic(%x: !nm, %shape: !relax.shape_value<["?", "?"]>) -> tensor<?x
   %0 = "relax.reshape"(%x, %shape) : (!nm, !relax.shape_value<["?", "?"]>) -> tensor<?x?xf32>
   return %0 : tensor<?x?xf32>
 }
+
+// In branches and loops, too.
+// CHECK-LABEL: func.func @branch(
+// CHECK: scf.if
+// CHECK-NEXT: "relax.vm_copy"
+func.func @branch(%x: !nm, %y: !nm, %c: i1) -> !nm {
+  scf.if %c {
+    "relax.memory_copy"(%x, %y) : (!nm, !nm) -> ()
+  }
+  return %y : !nm
+}

@@ -18,3 +18,11 @@ func.func @dataflow(%x: !n) -> !n {
   }) : () -> !n
   return %0 : !n
 }
+
+// -----
+
+func.func @undefined(%x: tensor<?xf32, #relax.shape<["n"]>>) -> !relax.shape_value<["q + 1"]> {
+  // CHECK: errors.mlir:{{[0-9]+}}:8: undefined: symbol 'q' in 'q + 1' is not defined
+  %0 = "relax.shape_expr"() {values = ["q + 1"]} : () -> !relax.shape_value<["q + 1"]>
+  return %0 : !relax.shape_value<["q + 1"]>
+}

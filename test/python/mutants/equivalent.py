@@ -17,6 +17,12 @@ class Equivalent:
 
 EQUIVALENT = (
     Equivalent(
+        "lowering/bufferize/bufferize.py",
+        'TARGETS = {"tensor.cast": 0, "tensor.insert": 1, "tensor.insert_slice": 1}',
+        'TARGETS = {"tensor.cast": -1, "tensor.insert": 1, "tensor.insert_slice": 1}',
+        "a cast has one operand",
+    ),
+    Equivalent(
         "lowering/entry/lower_objects.py",
         "_FUNCTIONS[stem].write(writer, int(count or 0))",
         "_FUNCTIONS[stem].write(writer, int(count or 1))",
@@ -33,18 +39,6 @@ EQUIVALENT = (
         "_FUNCTIONS[stem].write(writer, int(count or 0))",
         "_FUNCTIONS[stem].write(writer, int(count or False))",
         "functions without a suffix do not use the count",
-    ),
-    Equivalent(
-        "lowering/legality.py",
-        'return op_name in allowed or op_name.split(".", 1)[0] in allowed',
-        'return op_name in allowed or op_name.split(".", 2)[0] in allowed',
-        "the part before the first dot is the same",
-    ),
-    Equivalent(
-        "lowering/legality.py",
-        "if wanted.encodings and not illegal:",
-        "if False:",
-        "nothing is reported then; the condition saves time",
     ),
     Equivalent(
         "lowering/kernels/gemm/lower_contractions.py",
@@ -65,10 +59,40 @@ EQUIVALENT = (
         "upstream's pass, which runs then, finds nothing left",
     ),
     Equivalent(
-        "lowering/bufferize/bufferize.py",
-        'TARGETS = {"tensor.cast": 0, "tensor.insert": 1, "tensor.insert_slice": 1}',
-        'TARGETS = {"tensor.cast": -1, "tensor.insert": 1, "tensor.insert_slice": 1}',
-        "a cast has one operand",
+        "lowering/kernels/select_kernels.py",
+        "if isinstance(function, func.FuncOp) and KERNEL in function.attributes:",
+        "if True and KERNEL in function.attributes:",
+        "only functions carry the attribute",
+    ),
+    Equivalent(
+        "lowering/kernels/select_kernels.py",
+        "if name in GENERATOR_MODULES:",
+        "if False:",
+        "the warm process has imported the generators; `lit -Dcold=1` notices",
+    ),
+    Equivalent(
+        "lowering/kernels/select_kernels.py",
+        "importlib.import_module(GENERATOR_MODULES[name])",
+        "pass",
+        "the warm process has imported the generators; `lit -Dcold=1` notices",
+    ),
+    Equivalent(
+        "lowering/kernels/select_kernels.py",
+        "buffers = [*(out if number == FROM_PROLOGUE else buffers[number] for number in inputs), out]",
+        "buffers = [*(out if False else buffers[number] for number in inputs), out]",
+        "the constant is -1, and the destination is the last buffer",
+    ),
+    Equivalent(
+        "lowering/legality.py",
+        'return op_name in allowed or op_name.split(".", 1)[0] in allowed',
+        'return op_name in allowed or op_name.split(".", 2)[0] in allowed',
+        "the part before the first dot is the same",
+    ),
+    Equivalent(
+        "lowering/legality.py",
+        "if wanted.encodings and not illegal:",
+        "if False:",
+        "nothing is reported then; the condition saves time",
     ),
     Equivalent(
         "lowering/llvm/to_llvm.py",
@@ -125,16 +149,28 @@ EQUIVALENT = (
         "only more than 0 counts",
     ),
     Equivalent(
-        "lowering/shapes/lower_symbolic_shapes.py",
-        "for handlers in HANDLERS:",
-        "for handlers in []:",
-        "the warm process has imported the handlers; `lit -Dcold=1` notices",
+        "lowering/loops/skip_empty_loops.py",
+        'while op is not None and op.operation.name != "func.func":',
+        "while op is not None and True:",
+        "what is around functions is no loop; the condition saves time",
     ),
     Equivalent(
-        "lowering/shapes/lower_symbolic_shapes.py",
-        'importlib.import_module(f"relax_mlir.lowering.shapes.{handlers}")',
-        "pass",
-        "the warm process has imported the handlers; `lit -Dcold=1` notices",
+        "lowering/loops/skip_empty_loops.py",
+        "if is_declaration(callee) or SHARED_GROUP in callee.attributes:  # kernels have no checks",
+        "if is_declaration(callee) or False:  # kernels have no checks",
+        "kernels have no checks; the condition saves time",
+    ),
+    Equivalent(
+        "lowering/loops/unroll_loops.py",
+        "assert begin is not None and step is not None",
+        "assert True and step is not None",
+        "the count is known only if both are",
+    ),
+    Equivalent(
+        "lowering/loops/unroll_loops.py",
+        "assert begin is not None and step is not None",
+        "assert begin is not None and True",
+        "the count is known only if both are",
     ),
     Equivalent(
         "lowering/memory/pack_constants.py",
@@ -147,6 +183,42 @@ EQUIVALENT = (
         "return -(-size // step) * step",
         "return (-size // step) * step",
         "the product of two of them is the same",
+    ),
+    Equivalent(
+        "lowering/memory/plan_memory.py",
+        "if distance == (False, False, 0):",
+        "if distance == (False, False, -1):",
+        "no slot is nearer; the end of the loop saves time",
+    ),
+    Equivalent(
+        "lowering/memory/plan_memory.py",
+        "if distance == (False, False, 0):",
+        "if False:",
+        "no slot is nearer; the end of the loop saves time",
+    ),
+    Equivalent(
+        "lowering/memory/plan_memory.py",
+        "break",
+        "continue",
+        "no slot is nearer; the end of the loop saves time",
+    ),
+    Equivalent(
+        "lowering/memory/pool_buffers.py",
+        "guard_jobs(module, [uses[name].function for name in uses if RUN in uses[name].calls], taking)",
+        "guard_jobs(module, [uses[name].function for name in uses if True], taking)",
+        "other functions submit no jobs; the condition saves time",
+    ),
+    Equivalent(
+        "lowering/shapes/lower_symbolic_shapes.py",
+        "for handlers in HANDLERS:",
+        "for handlers in []:",
+        "the warm process has imported the handlers; `lit -Dcold=1` notices",
+    ),
+    Equivalent(
+        "lowering/shapes/lower_symbolic_shapes.py",
+        'importlib.import_module(f"relax_mlir.lowering.shapes.{handlers}")',
+        "pass",
+        "the warm process has imported the handlers; `lit -Dcold=1` notices",
     ),
     Equivalent(
         "passes/bind_params.py",
@@ -371,6 +443,12 @@ EQUIVALENT = (
         "the order of groups has no circles; the condition saves time",
     ),
     Equivalent(
+        "passes/patterns/run_codegen.py",
+        "known = symbols_of(caller) if calls else []",
+        "known = symbols_of(caller) if True else []",
+        "only calls are inlined; the condition saves time",
+    ),
+    Equivalent(
         "passes/refine_shapes.py",
         "for _ in range(len(functions) + 1):",
         "for _ in range(len(functions) + 2):",
@@ -404,9 +482,27 @@ EQUIVALENT = (
         "only more than 1 counts",
     ),
     Equivalent(
+        "passes/remove_redundant_reshape.py",
+        'VIEWS = frozenset(name.removeprefix("relax.") for name in ops_with(IsView) if name.startswith("relax."))',
+        'VIEWS = frozenset(name.removeprefix("relax.") for name in ops_with(IsView) if True)',
+        "visitors see ops of Relax only",
+    ),
+    Equivalent(
+        "passes/remove_redundant_reshape.py",
+        "source, length = made.operands[0], length + 1",
+        "source, length = made.operands[0], length + 2",
+        "only more than 1 counts",
+    ),
+    Equivalent(
         "passes/topological_sort.py",
         "following = next((n for n in rest if n not in order), None)",
         "following = next((n for n in rest if True), None)",
         "what has its place keeps it, since a dictionary keeps the first place of a key",
+    ),
+    Equivalent(
+        "passes/vm/vm_shape_lower.py",
+        "if dim is not None and axis in solved:",
+        "if True and axis in solved:",
+        "axes from which symbols are solved have dimensions; the condition is for type checkers",
     ),
 )

@@ -1,5 +1,9 @@
-// RUN: relax-opt %s --parallelize-loops | filecheck %s
+// RUN: relax-opt %s --parallelize-loops --explain-loops 2>&1 | filecheck %s
 // parallelize_loops.py, dependence.py
+
+// The report names both kinds of loops.
+// CHECK: parallel blocks: jobs of threads
+// CHECK-NEXT: serial blocks: T.parallel, but a loop around it runs on several threads
 
 // Iterations have eight rows each; the loop in it is a plain one of its job.
 // CHECK-LABEL: func.func private @blocks
@@ -185,4 +189,100 @@ func.func private @kept(%a: memref<?xf32>, %b: memref<?xf32>, %zero: f32) -> f32
     memref.store %zero, %b[%i] : memref<?xf32>
   }
   return %sum : f32
+}
+
+// The cost of an iteration: 1 for the loop, 1 for each op, and 16 for a math function (20, of a hundred).
+// CHECK-LABEL: func.func private @ops
+// CHECK: %[[COST:[a-z0-9_]+]] = arith.constant 2000 : index
+// CHECK-NEXT: scf.for
+// CHECK-NEXT: func.call @relax.parallel_cost(%[[COST]])
+// CHECK: } {relax.parallel}
+func.func private @ops(%a: memref<?xf32>, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c100 = arith.constant 100 : index
+  scf.for %i = %c0 to %c100 step %c1 {
+    %two = arith.constant 2.0 : f32
+    %x = math.exp %v : f32
+    %y = math.fma %x, %two, %v : f32
+    %z = arith.addf %x, %y : f32
+    memref.store %z, %a[%i] : memref<?xf32>
+  } {relax.loop = "parallel"}
+  return
+}
+
+// Of two branches, the one that costs more counts: 17 of its own, 18 with the iteration.
+// CHECK-LABEL: func.func private @branches
+// CHECK: %[[COST:[a-z0-9_]+]] = arith.constant 1900 : index
+// CHECK-NEXT: scf.for
+// CHECK-NEXT: func.call @relax.parallel_cost(%[[COST]])
+func.func private @branches(%a: memref<?xf32>, %v: f32, %b: i1) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c100 = arith.constant 100 : index
+  scf.for %i = %c0 to %c100 step %c1 {
+    %x = scf.if %b -> f32 {
+      %y = math.exp %v : f32
+      scf.yield %y : f32
+    } else {
+      %y = arith.addf %v, %v : f32
+      scf.yield %y : f32
+    }
+    memref.store %x, %a[%i] : memref<?xf32>
+  } {relax.loop = "parallel"}
+  return
+}
+
+// An inner loop without a known bound counts 8 iterations, one with a bound as many, but 1 at least; each costs 2:
+// 1 + 8 * 2 + 3 * 2 + 1 * 2, and three ops for the bounds.
+// CHECK-LABEL: func.func private @inner
+// CHECK: %[[LENGTH:[a-z0-9_]+]] = arith.ceildivsi
+// CHECK-NEXT: %[[ZERO:[a-z0-9_]+]] = arith.constant 0 : index
+// CHECK-NEXT: %[[COUNT:[a-z0-9_]+]] = arith.maxsi %[[LENGTH]], %[[ZERO]]
+// CHECK-NEXT: %[[EACH:[a-z0-9_]+]] = arith.constant 28 : index
+// CHECK-NEXT: %[[COST:[a-z0-9_]+]] = arith.muli %[[COUNT]], %[[EACH]]
+// CHECK-NEXT: scf.for
+// CHECK-NEXT: func.call @relax.parallel_cost(%[[COST]])
+func.func private @inner(%a: memref<?xf32>, %n: index, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  scf.for %i = %c0 to %n step %c1 {
+    scf.for %j = %c0 to %i step %c1 {
+      memref.store %v, %a[%i] : memref<?xf32>
+    }
+    %three = arith.minsi %i, %c3 : index
+    scf.for %j = %c0 to %three step %c1 {
+      memref.store %v, %a[%i] : memref<?xf32>
+    }
+    %none = arith.minsi %i, %c0 : index
+    scf.for %j = %c0 to %none step %c1 {
+      memref.store %v, %a[%i] : memref<?xf32>
+    }
+    memref.store %v, %a[%i] : memref<?xf32>
+  } {relax.loop = "parallel"}
+  return
+}
+
+// Branches whose costs are formulas, of a loop that carries a sum. The loop is known to be independent: whoever marks it
+// so has proved it.
+// CHECK-LABEL: func.func private @formulas
+// CHECK: %[[ROWS:[a-z0-9_]+]] = arith.muli %{{[a-z0-9_]+}}, %c2
+// CHECK: %[[NONE:[a-z0-9_]+]] = arith.constant 0 : index
+// CHECK-NEXT: arith.maxui %[[NONE]],
+// CHECK: } {relax.parallel}
+func.func private @formulas(%a: memref<?xf32>, %m: index, %v: f32, %b: i1) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c100 = arith.constant 100 : index
+  scf.for %i = %c0 to %c100 step %c1 {
+    scf.if %b {
+      %sum = scf.for %j = %c0 to %m step %c1 iter_args(%s = %v) -> f32 {
+        %t = arith.addf %s, %v : f32
+        scf.yield %t : f32
+      }
+      memref.store %sum, %a[%c0] : memref<?xf32>
+    }
+  } {relax.loop = "parallel", relax.independent}
+  return
 }

@@ -136,3 +136,53 @@ func.func private @inside(%x: memref<?x?xi64>, %n: index, %m: index) attributes 
   }
   return
 }
+
+// -----
+
+// The loop around the nest has effects of its own, but the test is still emitted before it.
+// CHECK-LABEL: func.func private @outside(
+// CHECK-SAME: %[[N:[a-z]+]]: index, %[[M:[a-z]+]]: index)
+// CHECK: %[[SOME:[A-Za-z0-9_]+]] = arith.cmpi slt, %[[ZERO:[a-z0-9]+]], %[[M]] : index
+// CHECK-NEXT: %[[END:[A-Za-z0-9_]+]] = arith.select %[[SOME]], %[[N]], %[[ZERO]] : index
+// CHECK-NEXT: scf.for %[[I:[a-z0-9_]+]] = %[[ZERO]] to %[[N]]
+// CHECK-NEXT: memref.store
+// CHECK-NEXT: scf.for %[[J:[a-z0-9_]+]] = %[[ZERO]] to %[[END]]
+func.func private @outside(%x: memref<?x?xi64>, %n: index, %m: index) attributes {relax.prim_func, relax.params = []} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %v = arith.constant 3 : i64
+  scf.for %i = %c0 to %n step %c1 {
+    memref.store %v, %x[%i, %c0] : memref<?x?xi64>
+    scf.for %j = %c0 to %n step %c1 {
+      scf.for %k = %c0 to %m step %c1 {
+        memref.store %v, %x[%j, %k] : memref<?x?xi64>
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+// Long are loops of 65,536 iterations or more; from 1 on, there are 65,535.
+// CHECK-LABEL: func.func private @lengths(
+// CHECK: %[[END:[0-9]+]] = arith.select %{{.*}}, %c65536, %c0
+// CHECK-NEXT: scf.for %{{.*}} = %c0 to %[[END]]
+// CHECK: scf.for %{{.*}} = %c1 to %c65536
+func.func private @lengths(%x: memref<?xi64>, %m: index) attributes {relax.prim_func, relax.params = []} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c65536 = arith.constant 65536 : index
+  %v = arith.constant 3 : i64
+  scf.for %i = %c0 to %c65536 step %c1 {
+    scf.for %j = %c0 to %m step %c1 {
+      memref.store %v, %x[%j] : memref<?xi64>
+    }
+  }
+  scf.for %i = %c1 to %c65536 step %c1 {
+    scf.for %j = %c0 to %m step %c1 {
+      memref.store %v, %x[%j] : memref<?xi64>
+    }
+  }
+  return
+}

@@ -11,16 +11,20 @@
 // On the stack at the beginning, all zeros.
 // PLACED-LABEL: func.func private @local
 // PLACED: %[[A:[a-z0-9_]+]] = memref.alloca() {alignment = 64 : i64} : memref<8x32xf32>
-// PLACED: llvm.intr.memset
+// PLACED: %[[ADDRESS:[a-z0-9_]+]] = llvm.extractvalue %{{[a-z0-9_]+}}[1]
+// PLACED-NEXT: %[[ZERO:[a-z0-9_]+]] = llvm.mlir.constant(0 : i8) : i8
+// PLACED-NEXT: %[[SIZE:[a-z0-9_]+]] = llvm.mlir.constant(1024 : i64) : i64
+// PLACED-NEXT: "llvm.intr.memset"(%[[ADDRESS]], %[[ZERO]], %[[SIZE]]) <{isVolatile = false}>
 // PLACED: scf.for
-// PLACED-NOT: memref.alloc
-// PLACED: memref.store %{{[a-z0-9_]+}}, %[[A]]
+// PLACED-NEXT: memref.store %{{[a-z0-9_]+}}, %[[A]]
+// PLACED-NOT: memref.dealloc
 func.func private @local(%n: index, %v: f32) attributes {relax.prim_func} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   scf.for %i = %c0 to %n step %c1 {
     %a = memref.alloc() : memref<8x32xf32>
     memref.store %v, %a[%c0, %c0] : memref<8x32xf32>
+    memref.dealloc %a : memref<8x32xf32>
     %b = memref.alloc() : memref<8192xf32>
     memref.store %v, %b[%c0] : memref<8192xf32>
     %c = memref.alloc(%n) : memref<?xf32>

@@ -74,10 +74,9 @@ func.func private @second(%a: memref<4xf32>, %v: f32) attributes {relax.prim_fun
   return
 }
 
-// A begin or a step that is no constant.
+// A begin or a step that is no constant, and a step of 0.
 // CHECK-LABEL: func.func private @unknown
-// CHECK: relax.loop_note = "unroll: its length has no constant bound"
-// CHECK: relax.loop_note = "unroll: its length has no constant bound"
+// CHECK-COUNT-3: relax.loop_note = "unroll: its length has no constant bound"
 func.func private @unknown(%a: memref<4xf32>, %b: memref<?xf32>, %v: f32) attributes {relax.prim_func} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -87,6 +86,9 @@ func.func private @unknown(%a: memref<4xf32>, %b: memref<?xf32>, %v: f32) attrib
     memref.store %v, %a[%i] : memref<4xf32>
   } {relax.loop = "unroll"}
   scf.for %i = %c0 to %c4 step %n {
+    memref.store %v, %a[%i] : memref<4xf32>
+  } {relax.loop = "unroll"}
+  scf.for %i = %c0 to %c4 step %c0 {
     memref.store %v, %a[%i] : memref<4xf32>
   } {relax.loop = "unroll"}
   return

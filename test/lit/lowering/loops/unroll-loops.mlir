@@ -1,5 +1,12 @@
-// RUN: relax-opt %s --unroll-loops --canonicalize | filecheck %s
+// RUN: relax-opt %s --unroll-loops --canonicalize --explain-loops 2>&1 | filecheck %s
 // unroll_loops.py, loop_annotations.py
+
+// The report says how many iterations there are.
+// CHECK: unroll nested: 3 iterations, at
+// CHECK-NEXT: unroll nested: 2 iterations, at
+// CHECK-NEXT: unroll empty: 0 iterations, at
+// CHECK-NEXT: unroll bounded: 2 iterations at most, at
+// CHECK: unroll once: one iteration, at
 
 // Inner loops first: six stores, at constant places.
 // CHECK-LABEL: func.func private @nested
@@ -82,5 +89,38 @@ func.func private @carries(%a: memref<4xf32>) attributes {relax.prim_func} {
     scf.yield %t : f32
   } {relax.loop = "unroll"}
   memref.store %sum, %a[%c0] : memref<4xf32>
+  return
+}
+
+// One iteration, and as many as may be.
+// CHECK-LABEL: func.func private @once
+// CHECK-COUNT-65: memref.store
+// CHECK-NEXT: return
+func.func private @once(%a: memref<64xf32>, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  scf.for %i = %c0 to %c1 step %c1 {
+    memref.store %v, %a[%i] : memref<64xf32>
+  } {relax.loop = "unroll"}
+  scf.for %i = %c0 to %c64 step %c1 {
+    memref.store %v, %a[%i] : memref<64xf32>
+  } {relax.loop = "unroll"}
+  return
+}
+
+// The inner loop becomes 128 operations, a store and a constant each.
+// CHECK-LABEL: func.func private @large
+// CHECK: relax.loop_note = "unroll: its iterations are 4224 operations, more than 4096"
+func.func private @large(%a: memref<64xf32>, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c33 = arith.constant 33 : index
+  %c64 = arith.constant 64 : index
+  scf.for %i = %c0 to %c33 step %c1 {
+    scf.for %j = %c0 to %c64 step %c1 {
+      memref.store %v, %a[%j] : memref<64xf32>
+    } {relax.loop = "unroll"}
+  } {relax.loop = "unroll"}
   return
 }

@@ -1,0 +1,56 @@
+// Code generators of a Python file: a rule for each call of a composite function, or the name of a packed function.
+// RUN: relax-opt --load-pass-plugin=%S/Inputs/codegens.py %s --run-codegen --mlir-print-debuginfo --mlir-print-local-scope | filecheck %s
+
+!t = tensor<4xf32>
+
+// The argument tuples of the calls are gone. The last op of a rule has the name of the call, all have its location.
+// A private function is inlined, a public one is called as before; the attributes are gone.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: %0 = "relax.exp"(%x) : {{.*}} loc("{{.*}}registered.mlir":{{[0-9]+}}:14){{$}}
+// CHECK-NEXT: %product = "relax.nn_relu"(%0) : {{.*}} loc("product"("{{.*}}":{{[0-9]+}}:14)){{$}}
+// CHECK-NEXT: %ab = builtin.unrealized_conversion_cast %product
+// CHECK-NEXT: %b = "relax.call"(%ab) {callee = @g}
+// CHECK-NEXT: return %b
+// CHECK-LABEL: func.func @g
+// CHECK-NOT: relax.codegen
+// CHECK: %[[ARGS:[0-9]+]] = builtin.unrealized_conversion_cast %x
+// CHECK-NEXT: "relax.call_dps_packed"(%[[ARGS]]) {arg_spec = [unit], func = "my.packed"}
+func.func @main(%x: !t) -> !t {
+  %ax = builtin.unrealized_conversion_cast %x : !t to tuple<!t>
+  %a = "relax.call"(%ax) {callee = @f} : (tuple<!t>) -> !t
+  %ab = builtin.unrealized_conversion_cast %a : !t to tuple<!t>
+  %b = "relax.call"(%ab) {callee = @g} : (tuple<!t>) -> !t
+  return %b : !t
+}
+func.func private @f(%x: !t {relax.name = "x"}) -> !t attributes {relax.codegen = "mine"} {
+  %ax = builtin.unrealized_conversion_cast %x : !t to tuple<!t>
+  %product = "relax.call"(%ax) {callee = @c} : (tuple<!t>) -> !t
+  return %product : !t
+}
+func.func private @c(%x: !t {relax.name = "x"}) -> !t attributes {relax.composite = "mine.product"} {
+  %0 = "relax.multiply"(%x, %x) : (!t, !t) -> !t
+  return %0 : !t
+}
+func.func @g(%x: !t {relax.name = "x"}) -> !t attributes {relax.codegen = "named"} {
+  %0 = "relax.sin"(%x) : (!t) -> !t
+  return %0 : !t
+}
+
+// A composite function without a code generator is inlined; its symbol gets a name that is free in the caller.
+// CHECK-LABEL: func.func @left
+// CHECK: pattern = [1, "k"]
+// CHECK: pattern = [1, "k_1"]
+// CHECK: pattern = [1, "k_2"]
+!k = tensor<1x?xi64, #relax.shape<[1, "k"]>>
+func.func @left(%x: !t, %y: tensor<1x?xi64>) -> !k {
+  %k = "relax.match_shape"(%y) {pattern = [1, "k"], result_dtype = i64} : (tensor<1x?xi64>) -> !k
+  %ax = builtin.unrealized_conversion_cast %x : !t to tuple<!t>
+  %a = "relax.call"(%ax) {callee = @indices} : (tuple<!t>) -> tensor<1x?xi64>
+  %b = "relax.call"(%ax) {callee = @indices} : (tuple<!t>) -> tensor<1x?xi64>
+  return %k : !k
+}
+func.func private @indices(%x: !t {relax.name = "x"}) -> tensor<1x?xi64> attributes {relax.composite = "mine.indices"} {
+  %0 = "relax.nonzero"(%x) : (!t) -> tensor<1x?xi64>
+  %1 = "relax.match_shape"(%0) {pattern = [1, "k"], result_dtype = i64} : (tensor<1x?xi64>) -> !k
+  return %0 : tensor<1x?xi64>
+}
