@@ -128,7 +128,7 @@ class InPlace:
         return all(self.may_share(callee_of(call), read, writes[0]) for read in reads)
 
     def _find(self, function: func.FuncOp, given: int, out: int) -> bool:
-        if is_declaration(function) or PRIM_FUNC not in function.attributes or len(function.body.blocks) != 1:
+        if PRIM_FUNC not in function.attributes or len(function.body.blocks) != 1:
             return False
         spec, marked = kernel_spec(function), KERNEL in function.attributes
         if spec is not None and spec.in_place is KernelInPlace.ELEMENTS:
@@ -261,7 +261,7 @@ class Slot:
     def free_for(self, buffer: Buffer, dying: Buffer | None = None) -> bool:
         """True if no buffer in the slot overlaps this one; `dying` may be the one that it is computed in place of."""
         index = bisect.bisect_left(self.lives, (buffer.last + 1, 0)) - 1
-        if index >= 0 and dying is not None and self.lives[index] == (dying.first, dying.last):
+        if dying is not None and self.lives[index] == (dying.first, dying.last):
             index -= 1
         return index < 0 or self.lives[index][1] < buffer.first
 

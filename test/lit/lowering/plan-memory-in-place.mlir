@@ -255,3 +255,194 @@ func.func @view_of_part(%n: index, %at: index, %out: memref<?x4xf32>) {
   call @twice(%b, %out) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
   return
 }
+
+// More functions, in the order of their calls: both are seen in another shape, which is the same, another one, or any;
+// an element is read besides; the argument is read again. A kernel over rows may read sums of a row before, but no other
+// element than the one that it writes, and so may its prologue; not every kernel works in place; a scan does, if it
+// reads the argument itself and writes the second one.
+#cube = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+func.func private @reshaped(%x: memref<?x4xf32>, %o: memref<?x4xf32>) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?x4xf32>
+  %x3 = memref.expand_shape %x [[0], [1, 2]] output_shape [%n, 2, 2] : memref<?x4xf32> into memref<?x2x2xf32>
+  %o3 = memref.expand_shape %o [[0], [1, 2]] output_shape [%n, 2, 2] : memref<?x4xf32> into memref<?x2x2xf32>
+  linalg.generic {indexing_maps = [#cube, #cube], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x3 : memref<?x2x2xf32>) outs(%o3 : memref<?x2x2xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  }
+  return
+}
+func.func private @other_reshape(%x: memref<?x4xf32>, %o: memref<?x4xf32>) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?x4xf32>
+  %x3 = memref.expand_shape %x [[0, 1], [2]] output_shape [%n, 1, 4] : memref<?x4xf32> into memref<?x1x4xf32>
+  %o3 = memref.expand_shape %o [[0], [1, 2]] output_shape [%n, 1, 4] : memref<?x4xf32> into memref<?x1x4xf32>
+  linalg.generic {indexing_maps = [#cube, #cube], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x3 : memref<?x1x4xf32>) outs(%o3 : memref<?x1x4xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  }
+  return
+}
+func.func private @any_reshape(%x: memref<?x4xf32>, %o: memref<?x4xf32>, %m: index) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?x4xf32>
+  %x3 = memref.expand_shape %x [[0, 1], [2]] output_shape [%n, %m, 4] : memref<?x4xf32> into memref<?x?x4xf32>
+  %o3 = memref.expand_shape %o [[0, 1], [2]] output_shape [%m, %n, 4] : memref<?x4xf32> into memref<?x?x4xf32>
+  linalg.generic {indexing_maps = [#cube, #cube], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x3 : memref<?x?x4xf32>) outs(%o3 : memref<?x?x4xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  }
+  return
+}
+func.func private @loaded_too(%x: memref<?x4xf32>, %o: memref<?x4xf32>) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  linalg.generic {indexing_maps = [#rows, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%x : memref<?x4xf32>) outs(%o : memref<?x4xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %f = memref.load %x[%c0, %c0] : memref<?x4xf32>
+    %s = arith.addf %a, %f : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+func.func private @read_again(%x: memref<?x4xf32>, %o: memref<?x4xf32>) attributes {relax.prim_func} {
+  linalg.generic {indexing_maps = [#rows, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%x : memref<?x4xf32>) outs(%o : memref<?x4xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  }
+  linalg.generic {indexing_maps = [#rows, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%x : memref<?x4xf32>) outs(%o : memref<?x4xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %a, %b : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+func.func private @softmax(%x: memref<?x4xf32>, %o: memref<?x4xf32>) attributes {relax.prim_func, relax.kernel = "softmax"} {
+  linalg.generic {indexing_maps = [#rows, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%x : memref<?x4xf32>) outs(%o : memref<?x4xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  }
+  return
+}
+func.func private @softmax_sums(%x: memref<?x4xf32>, %o: memref<?x4xf32>) attributes {relax.prim_func, relax.kernel = "softmax"} {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?x4xf32>
+  %zero = arith.constant 0.0 : f32
+  %t = memref.alloc(%n) : memref<?xf32>
+  linalg.fill ins(%zero : f32) outs(%t : memref<?xf32>)
+  linalg.generic {indexing_maps = [#rows, #first], iterator_types = ["parallel", "reduction"]}
+      ins(%x : memref<?x4xf32>) outs(%t : memref<?xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %a, %b : f32
+    linalg.yield %s : f32
+  }
+  linalg.generic {indexing_maps = [#rows, #first, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %t : memref<?x4xf32>, memref<?xf32>) outs(%o : memref<?x4xf32>) {
+  ^bb0(%a: f32, %m: f32, %b: f32):
+    %s = arith.subf %a, %m : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+func.func private @softmax_turned(%x: memref<?x4xf32>, %o: memref<?x4xf32>) attributes {relax.prim_func, relax.kernel = "softmax"} {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?x4xf32>
+  %t = memref.alloc(%n) : memref<4x?xf32>
+  linalg.generic {indexing_maps = [#turned, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%x : memref<?x4xf32>) outs(%t : memref<4x?xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  }
+  linalg.generic {indexing_maps = [#turned, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%t : memref<4x?xf32>) outs(%o : memref<?x4xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  }
+  return
+}
+func.func private @softmax_to_turned(%x: memref<?x4xf32>, %o: memref<?x4xf32>) attributes {relax.prim_func, relax.kernel = "softmax"} {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?x4xf32>
+  %t = memref.alloc(%n) : memref<4x?xf32>
+  linalg.generic {indexing_maps = [#rows, #turned], iterator_types = ["parallel", "parallel"]}
+      ins(%x : memref<?x4xf32>) outs(%t : memref<4x?xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  }
+  linalg.generic {indexing_maps = [#turned, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%t : memref<4x?xf32>) outs(%o : memref<?x4xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  }
+  return
+}
+func.func private @attention(%x: memref<?x4xf32>, %o: memref<?x4xf32>) attributes {relax.prim_func, relax.kernel = "attention"} {
+  linalg.generic {indexing_maps = [#rows, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%x : memref<?x4xf32>) outs(%o : memref<?x4xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  }
+  return
+}
+func.func private @cumsum(%x: memref<?x4xf32>, %o: memref<?x4xf32>) attributes {relax.prim_func, relax.kernel = "cumsum", relax.kernel_attrs = {axis = 1 : i64, exclusive = false}} {
+  linalg.copy ins(%x : memref<?x4xf32>) outs(%o : memref<?x4xf32>)
+  return
+}
+func.func private @cumsum_of(%x: memref<?x4xf32>, %o: memref<?x4xf32>) attributes {relax.prim_func, relax.kernel = "cumsum", relax.kernel_attrs = {axis = 1 : i64, exclusive = false}, relax.kernel_inputs = array<i64: 0>} {
+  linalg.copy ins(%x : memref<?x4xf32>) outs(%o : memref<?x4xf32>)
+  return
+}
+// CHECK-LABEL: func.func @more
+// CHECK-SAME: \22in_place\22: true,{{[^}]*}}\22op\22: \22reshaped\22
+// CHECK-SAME: \22in_place\22: false,{{[^}]*}}\22op\22: \22other_reshape\22
+// CHECK-SAME: \22in_place\22: false,{{[^}]*}}\22op\22: \22any_reshape\22
+// CHECK-SAME: \22in_place\22: false,{{[^}]*}}\22op\22: \22loaded_too\22
+// CHECK-SAME: \22in_place\22: false,{{[^}]*}}\22op\22: \22read_again\22
+// CHECK-SAME: \22in_place\22: true,{{[^}]*}}\22op\22: \22softmax\22
+// CHECK-SAME: \22in_place\22: true,{{[^}]*}}\22op\22: \22softmax_sums\22
+// CHECK-SAME: \22in_place\22: false,{{[^}]*}}\22op\22: \22softmax_turned\22
+// CHECK-SAME: \22in_place\22: false,{{[^}]*}}\22op\22: \22softmax_to_turned\22
+// CHECK-SAME: \22in_place\22: false,{{[^}]*}}\22op\22: \22attention\22
+// CHECK-SAME: \22in_place\22: true,{{[^}]*}}\22op\22: \22cumsum\22
+// CHECK-SAME: \22in_place\22: false,{{[^}]*}}\22op\22: \22cumsum_of\22
+// CHECK-SAME: \22in_place\22: false,{{[^}]*}}\22op\22: \22cumsum\22
+func.func @more(%x: memref<?x4xf32>, %m: index, %out: memref<?x4xf32>) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?x4xf32>
+  %start = memref.alloc(%n) : memref<?x4xf32>
+  call @twice(%x, %start) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
+  %v0 = memref.alloc(%n) : memref<?x4xf32>
+  call @reshaped(%start, %v0) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
+  %v1 = memref.alloc(%n) : memref<?x4xf32>
+  call @other_reshape(%v0, %v1) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
+  %v2 = memref.alloc(%n) : memref<?x4xf32>
+  call @any_reshape(%v1, %v2, %m) : (memref<?x4xf32>, memref<?x4xf32>, index) -> ()
+  %v3 = memref.alloc(%n) : memref<?x4xf32>
+  call @loaded_too(%v2, %v3) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
+  %v4 = memref.alloc(%n) : memref<?x4xf32>
+  call @read_again(%v3, %v4) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
+  %v5 = memref.alloc(%n) : memref<?x4xf32>
+  call @softmax(%v4, %v5) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
+  %v6 = memref.alloc(%n) : memref<?x4xf32>
+  call @softmax_sums(%v5, %v6) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
+  %v7 = memref.alloc(%n) : memref<?x4xf32>
+  call @softmax_turned(%v6, %v7) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
+  %v8 = memref.alloc(%n) : memref<?x4xf32>
+  call @softmax_to_turned(%v7, %v8) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
+  %v9 = memref.alloc(%n) : memref<?x4xf32>
+  call @attention(%v8, %v9) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
+  %v10 = memref.alloc(%n) : memref<?x4xf32>
+  call @cumsum(%v9, %v10) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
+  %v11 = memref.alloc(%n) : memref<?x4xf32>
+  call @cumsum_of(%v10, %v11) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
+  %v12 = memref.alloc(%n) : memref<?x4xf32>
+  call @cumsum(%v12, %v11) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
+  call @twice(%v12, %out) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
+  return
+}

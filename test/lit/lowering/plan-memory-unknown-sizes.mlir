@@ -6,6 +6,7 @@ func.func private @count(memref<?xf32>) -> index
 func.func private @fill(memref<?xf32>)
 
 // CHECK-LABEL: func.func @unknown
+// CHECK-SAME: \22bytes\22: null{{.*}}\22kind\22: \22call\22
 // CHECK-NOT: workspace_take
 // CHECK: %[[FRAME:[A-Za-z0-9_]+]] = llvm.alloca {{.*}}relax.frame
 // CHECK: call @relax.rt.release(%[[FRAME]]) {relax.defer = "always"}

@@ -8,6 +8,7 @@ func.func private @step(memref<?x4xf32>, memref<?x4xf32>) attributes {relax.prim
 // CHECK: %[[N:[a-z0-9_]+]] = memref.dim %[[X]]
 // CHECK: arith.mului_extended %{{[a-z0-9_]+}}, %[[N]] : index
 // CHECK-NOT: arith.mului_extended
+// CHECK-NOT: arith.maxui
 // CHECK: %[[SECOND:[A-Za-z0-9_]+]] = arith.addi %[[FIRST:[a-z0-9_]+]], %{{[0-9]+}} : index
 // CHECK: %[[SPACE:[A-Za-z0-9_]+]] = call @relax.rt.workspace_take(%{{[A-Za-z0-9_]+}})
 // CHECK: call @relax.rt.workspace_give(%[[SPACE]]) {relax.defer = "always"}
@@ -37,15 +38,23 @@ func.func @chain(%x: memref<?x4xf32>, %out: memref<?x4xf32>) {
 
 // -----
 
-// Small buffers of static size live on the stack.
+// Small buffers of static size live on the stack, up to 256 bytes; the record keeps their order.
 // CHECK-LABEL: func.func @small
-// CHECK: memref.alloca() {alignment = 64 : i64} : memref<2xindex>
-// CHECK-NOT: workspace_take
+// CHECK-SAME: \22kind\22: \22workspace\22{{.*}}\22kind\22: \22stack\22{{.*}}\22kind\22: \22stack\22
+// CHECK: %[[SPACE:[a-z0-9_]+]] = call @relax.rt.workspace_take
+// CHECK: memref.alloca() {alignment = 64 : i64} : memref<64xf32>
+// CHECK-NEXT: memref.alloca() {alignment = 64 : i64} : memref<2xindex>
+// CHECK: memref.view %[[SPACE]]{{.*}} : memref<?xi8> to memref<65xf32>
+// CHECK-NOT: memref.alloc()
 // CHECK: return
-func.func @small(%n: index) {
+func.func @small(%n: index, %v: f32) {
   %c0 = arith.constant 0 : index
+  %more = memref.alloc() : memref<65xf32>
+  memref.store %v, %more[%c0] : memref<65xf32>
   %a = memref.alloc() : memref<2xindex>
   memref.store %n, %a[%c0] : memref<2xindex>
+  %most = memref.alloc() : memref<64xf32>
+  memref.store %v, %most[%c0] : memref<64xf32>
   return
 }
 

@@ -54,3 +54,36 @@ func.func private @indices(%x: !t {relax.name = "x"}) -> tensor<1x?xi64> attribu
   %1 = "relax.match_shape"(%0) {pattern = [1, "k"], result_dtype = i64} : (tensor<1x?xi64>) -> !k
   return %0 : tensor<1x?xi64>
 }
+
+// Rules see arguments and constants, but no value that is computed inside. A tuple of results stays; a packed function
+// may be given as a value.
+// CHECK-LABEL: func.func @more
+// CHECK: %[[TWO:[a-z0-9]+]] = "relax.constant"() {value = dense<2.0
+// CHECK-NEXT: %[[SCALED:[a-z0-9]+]] = "relax.multiply"(%x, %[[TWO]])
+// CHECK-NEXT: %[[PAIR:[a-z0-9]+]] = builtin.unrealized_conversion_cast %[[SCALED]], %x
+// CHECK: %[[ARGS:[a-z0-9]+]] = builtin.unrealized_conversion_cast %x
+// CHECK-NEXT: %[[R:[a-z0-9]+]] = "relax.call_dps_packed"(%[[ARGS]]) {arg_spec = [unit], func = "my.extern"}
+// CHECK-NEXT: return %[[PAIR]], %[[R]]
+!pair = tuple<!t, !t>
+func.func @more(%x: !t) -> (!pair, !t) {
+  %ax = builtin.unrealized_conversion_cast %x : !t to tuple<!t>
+  %a = "relax.call"(%ax) {callee = @scaled} : (tuple<!t>) -> !pair
+  %b = "relax.call"(%ax) {callee = @packed} : (tuple<!t>) -> !t
+  return %a, %b : !pair, !t
+}
+func.func private @scaled(%x: !t {relax.name = "x"}) -> !pair attributes {relax.codegen = "scaling"} {
+  %ax = builtin.unrealized_conversion_cast %x : !t to tuple<!t>
+  %0 = "relax.call"(%ax) {callee = @exp_twice} : (tuple<!t>) -> !t
+  %1 = builtin.unrealized_conversion_cast %0, %x : !t, !t to !pair
+  return %1 : !pair
+}
+func.func private @exp_twice(%x: !t {relax.name = "x"}) -> !t attributes {relax.composite = "scaling.exp_twice"} {
+  %two = "relax.constant"() {value = dense<2.0> : tensor<f32>} : () -> tensor<f32>
+  %0 = "relax.exp"(%x) : (!t) -> !t
+  %1 = "relax.multiply"(%0, %two) : (!t, tensor<f32>) -> !t
+  return %1 : !t
+}
+func.func private @packed(%x: !t {relax.name = "x"}) -> !t attributes {relax.codegen = "extern"} {
+  %0 = "relax.sin"(%x) : (!t) -> !t
+  return %0 : !t
+}

@@ -16,12 +16,20 @@ func.func @foo(%x: tensor<?x?xf32, #relax.shape<["n", "m"]>>) -> !relax.shape_va
   %0 = "relax.shape_expr"() {values = ["2*n", "3*m"]} : () -> !relax.shape_value<["2*n", "3*m"]>
   return %0 : !relax.shape_value<["2*n", "3*m"]>
 }
+// The limits are those of 64 bits, divided by the factor.
 // CHECK-LABEL: func.func private @foo_shape_func(
 // CHECK-SAME: %[[H:[a-z0-9_]+]]: memref<4xi64>) attributes {relax.prim_func}
 // CHECK: %[[N:[A-Za-z0-9_]+]] = memref.load %[[H]][%c0]
-// CHECK: %[[N2:[A-Za-z0-9_]+]] = arith.muli %[[N]], %c2_i64
+// CHECK: %[[MOST:[a-z0-9_]+]] = arith.constant 4611686018427387903 : i64
+// CHECK-NEXT: %[[FITS:[0-9]+]] = arith.cmpi sle, %[[N]], %[[MOST]]
+// CHECK-NEXT: cf.assert %[[FITS]], "foo: '2*n' has more than 64 bits"
+// CHECK-NEXT: %[[LEAST:[-a-z0-9_]+]] = arith.constant -4611686018427387903 : i64
+// CHECK-NEXT: %[[IS_ABOVE:[0-9]+]] = arith.cmpi sge, %[[N]], %[[LEAST]]
+// CHECK-NEXT: cf.assert %[[IS_ABOVE]], "foo: '2*n' has more than 64 bits"
+// CHECK-NEXT: %[[N2:[A-Za-z0-9_]+]] = arith.muli %[[N]], %c2_i64
 // CHECK: memref.store %[[N2]], %[[H]][%c2]
 // CHECK: %[[M:[A-Za-z0-9_]+]] = memref.load %[[H]][%c1]
+// CHECK: arith.constant 3074457345618258602 : i64
 // CHECK: %[[M3:[A-Za-z0-9_]+]] = arith.muli %[[M]], %c3_i64
 // CHECK: memref.store %[[M3]], %[[H]][%c3]
 
@@ -112,12 +120,18 @@ func.func @caller(%x: tensor<4xf32>) -> tensor<8xf32> {
 
 // -----
 
-// An assertion about symbols compares slots and numbers.
+// An assertion about symbols compares slots and numbers; a quotient by a symbol is computed before. One without symbols
+// stays.
 // CHECK-LABEL: func.func @asserts(
-// CHECK: "relax.vm_assert_relation"(%[[HEAP:[A-Za-z0-9_]+]], %{{[A-Za-z0-9_]+}}) {codes = [1, 0], message = "odd", relation = "==", values = [1, 0]}
-func.func @asserts(%x: tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #relax.shape<["n"]>> {
+// CHECK: "relax.vm_assert_relation"(%[[HEAP:[A-Za-z0-9_]+]], %{{[A-Za-z0-9_]+}}) {codes = [1, 0], message = "odd", relation = "==", values = [2, 0]}
+// CHECK: "relax.call_prim"(%{{[A-Za-z0-9_]+}}) {callee = @asserts_shape_func_1, outputs = 1 : i64}
+// CHECK-NEXT: "relax.vm_assert_relation"(%[[HEAP]], %{{[A-Za-z0-9_]+}}) {codes = [1, 0], message = "short", relation = ">=", values = [3, 2]}
+// CHECK-NEXT: "relax.assert_op"({{.*}}) {message = "always"
+func.func @asserts(%x: tensor<?xf32, #relax.shape<["n"]>>, %y: tensor<?xf32, #relax.shape<["m"]>>) -> tensor<?xf32, #relax.shape<["n"]>> {
   %0 = builtin.unrealized_conversion_cast to tuple<>
   "relax.assert_op"(%0) {relation = "==", values = ["n % 2", 0], message = "odd"} : (tuple<>) -> ()
+  "relax.assert_op"(%0) {relation = ">=", values = ["n // m", 2], message = "short"} : (tuple<>) -> ()
+  "relax.assert_op"(%0) {relation = "==", values = [0, 0], message = "always"} : (tuple<>) -> ()
   return %x : tensor<?xf32, #relax.shape<["n"]>>
 }
 
@@ -374,29 +388,32 @@ func.func @late(%x: tensor<2x?x?xf32, #relax.shape<[2, "n", "n + 1"]>>, %t: tupl
 // CHECK-NEXT: "relax.vm_store_shape"(%0, %shape_heap) {indices = [0]}
 // CHECK-NEXT: %f = tensor.extract %c[]
 // CHECK-NEXT: %r = scf.if %f -> (tensor<?xf32>) {
-// CHECK-NEXT: %3 = "relax.shape_of"(%y)
-// CHECK-NEXT: "relax.vm_store_shape"(%3, %shape_heap) {indices = [1]}
-// CHECK-NEXT: %4 = "relax.match_shape"(%y) {pattern = ["?"], result_dtype}
-// CHECK-NEXT: scf.yield %4 : tensor<?xf32>
+// CHECK-NEXT: %4 = "relax.shape_of"(%y)
+// CHECK-NEXT: "relax.vm_store_shape"(%4, %shape_heap) {indices = [1]}
+// CHECK-NEXT: scf.yield %y : tensor<?xf32>
 // CHECK-NEXT: } else {
+// CHECK-NEXT: %4 = "relax.shape_of"(%y)
+// CHECK-NEXT: "relax.vm_store_shape"(%4, %shape_heap) {indices = [1]}
 // CHECK-NEXT: scf.yield %y : tensor<?xf32>
 // CHECK-NEXT: }
 // CHECK-NEXT: %1 = "relax.shape_of"(%r)
 // CHECK-NEXT: "relax.vm_store_shape"(%1, %shape_heap) {indices = [1]}
 // CHECK-NEXT: %2 = "relax.vm_load_shape"(%shape_heap) {indices = [1]}
-// CHECK-NEXT: return %2 : !relax.shape_value<["?"]>
-func.func @branches(%x: tensor<?xf32, #relax.shape<["n"]>>, %y: tensor<?xf32>, %c: tensor<i1>) -> !relax.shape_value<["k"]> {
+// CHECK-NEXT: %3 = "relax.shape_expr"() {values = [2, 3]}
+// CHECK-NEXT: return %2, %3 : !relax.shape_value<["?"]>, !relax.shape_value<[2, 3]>
+func.func @branches(%x: tensor<?xf32, #relax.shape<["n"]>>, %y: tensor<?xf32>, %c: tensor<i1>) -> (!relax.shape_value<["k"]>, !relax.shape_value<[2, 3]>) {
   %f = tensor.extract %c[] : tensor<i1>
-  %r = scf.if %f -> tensor<?xf32> {
+  %r = scf.if %f -> tensor<?xf32, #relax.shape<["k"]>> {
     %0 = "relax.match_shape"(%y) {pattern = ["k"], result_dtype} : (tensor<?xf32>) -> tensor<?xf32, #relax.shape<["k"]>>
-    %1 = "relax.match_shape"(%0) {pattern = ["?"], result_dtype} : (tensor<?xf32, #relax.shape<["k"]>>) -> tensor<?xf32>
-    scf.yield %1 : tensor<?xf32>
+    scf.yield %0 : tensor<?xf32, #relax.shape<["k"]>>
   } else {
-    scf.yield %y : tensor<?xf32>
+    %1 = "relax.match_shape"(%y) {pattern = ["k"], result_dtype} : (tensor<?xf32>) -> tensor<?xf32, #relax.shape<["k"]>>
+    scf.yield %1 : tensor<?xf32, #relax.shape<["k"]>>
   }
-  %2 = "relax.match_shape"(%r) {pattern = ["k"], result_dtype} : (tensor<?xf32>) -> tensor<?xf32, #relax.shape<["k"]>>
+  %2 = "relax.match_shape"(%r) {pattern = ["k"], result_dtype} : (tensor<?xf32, #relax.shape<["k"]>>) -> tensor<?xf32, #relax.shape<["k"]>>
   %3 = "relax.shape_expr"() {values = ["k"]} : () -> !relax.shape_value<["k"]>
-  return %3 : !relax.shape_value<["k"]>
+  %4 = "relax.shape_expr"() {values = [2, 3]} : () -> !relax.shape_value<[2, 3]>
+  return %3, %4 : !relax.shape_value<["k"]>, !relax.shape_value<[2, 3]>
 }
 
 // -----

@@ -14,7 +14,7 @@
 // WHY: serial     callee: T.vectorized, but parameter 0 is stored where other iterations may access it, at
 // WHY: serial     carries: T.vectorized, but an iteration gives values to the next, at
 // WHY: serial     halves: T.vectorized, but its step is not 1, at
-// WHY: 0 as their kind says, 7 serial
+// WHY: 1 as their kind says, 16 serial
 
 // CHECK-LABEL: func.func private @chain
 // CHECK: relax.loop_note = "vectorized: parameter 0 is stored where other iterations may access it"
@@ -119,6 +119,147 @@ func.func private @halves(%a: memref<?xf32>, %v: f32) attributes {relax.prim_fun
   %c2 = arith.constant 2 : index
   %n = memref.dim %a, %c0 : memref<?xf32>
   scf.for %i = %c0 to %n step %c2 {
+    memref.store %v, %a[%i] : memref<?xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+
+// What cannot be done in lanes: a check, another call, vectors, other ops, buffers that are too large or of unknown size,
+// and parts of buffers.
+func.func private @relax.check.0(i1) attributes {relax.check = {kind = "ValueError", message = "no"}}
+func.func private @other(f32)
+// CHECK-LABEL: func.func private @check
+// CHECK: relax.loop_note = "vectorized: it holds a check"
+func.func private @check(%a: memref<?xf32>, %v: f32, %b: i1) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %a, %c0 : memref<?xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    func.call @relax.check.0(%b) : (i1) -> ()
+    memref.store %v, %a[%i] : memref<?xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+// CHECK-LABEL: func.func private @call
+// CHECK: relax.loop_note = "vectorized: it calls 'other'"
+func.func private @call(%a: memref<?xf32>, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %a, %c0 : memref<?xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    func.call @other(%v) : (f32) -> ()
+    memref.store %v, %a[%i] : memref<?xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+// CHECK-LABEL: func.func private @vectors
+// CHECK: relax.loop_note = "vectorized: it holds vectors already"
+func.func private @vectors(%a: memref<?xf32>, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %a, %c0 : memref<?xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    %w = vector.broadcast %v : f32 to vector<4xf32>
+    memref.store %v, %a[%i] : memref<?xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+// CHECK-LABEL: func.func private @copies
+// CHECK: relax.loop_note = "vectorized: it holds memref.copy"
+func.func private @copies(%a: memref<?xf32>, %v: f32, %b: memref<4xf32>, %c: memref<4xf32>) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %a, %c0 : memref<?xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    memref.copy %b, %c : memref<4xf32> to memref<4xf32>
+    memref.store %v, %a[%i] : memref<?xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+// CHECK-LABEL: func.func private @large
+// CHECK: relax.loop_note = "vectorized: each iteration has a buffer of its own, of more than 256 elements"
+func.func private @large(%a: memref<?xf32>, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %a, %c0 : memref<?xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    %own = memref.alloc() : memref<257xf32>
+    memref.store %v, %own[%c0] : memref<257xf32>
+    memref.store %v, %a[%i] : memref<?xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+// CHECK-LABEL: func.func private @open_size
+// CHECK: relax.loop_note = "vectorized: each iteration has a buffer of its own, of more than 256 elements"
+func.func private @open_size(%a: memref<?xf32>, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %a, %c0 : memref<?xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    %own = memref.alloc(%n) : memref<?xf32>
+    memref.store %v, %own[%c0] : memref<?xf32>
+    memref.store %v, %a[%i] : memref<?xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+// CHECK-LABEL: func.func private @part_of_own
+// CHECK: relax.loop_note = "vectorized: each iteration has a buffer of its own, and sees a part of it as a whole"
+func.func private @part_of_own(%a: memref<?xf32>, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %a, %c0 : memref<?xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    %own = memref.alloc() : memref<4x64xf32>
+    %part = memref.subview %own[0, 0] [1, 64] [1, 1] : memref<4x64xf32> to memref<1x64xf32, strided<[64, 1]>>
+    memref.store %v, %part[%c0, %c0] : memref<1x64xf32, strided<[64, 1]>>
+    memref.store %v, %a[%i] : memref<?xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+// CHECK-LABEL: func.func private @parts
+// CHECK: relax.loop_note = "vectorized: iterations see different parts of a buffer as a whole"
+func.func private @parts(%a: memref<?xf32>, %v: f32, %b: memref<?xf32>) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %a, %c0 : memref<?xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    %part = memref.subview %b[%i] [1] [1] : memref<?xf32> to memref<1xf32, strided<[1], offset: ?>>
+    %x = memref.load %part[%c0] : memref<1xf32, strided<[1], offset: ?>>
+    memref.store %x, %a[%i] : memref<?xf32>
+    memref.store %v, %a[%i] : memref<?xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+// CHECK-LABEL: func.func private @length
+// CHECK: relax.loop_note = "vectorized: a loop in it has another length in each iteration"
+func.func private @length(%a: memref<?xf32>, %v: f32, %b: memref<?xf32>) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %a, %c0 : memref<?xf32>
+  %t = memref.alloc() : memref<4xindex>
+  scf.for %i = %c0 to %n step %c1 {
+    %m = memref.load %t[%i] : memref<4xindex>
+    scf.for %j = %c0 to %m step %c1 {
+      memref.store %v, %a[%i] : memref<?xf32>
+    }
+    memref.store %v, %a[%i] : memref<?xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+// A buffer of 256 elements for each iteration is not too large, and may be seen with its sizes.
+// CHECK-LABEL: func.func private @as_large
+// CHECK-NOT: relax.loop_note
+// CHECK: return
+func.func private @as_large(%a: memref<?xf32>, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %a, %c0 : memref<?xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    %own = memref.alloc() : memref<4x64xf32>
+    memref.store %v, %own[%c0, %c0] : memref<4x64xf32>
+    %m = memref.dim %own, %c0 : memref<4x64xf32>
+    %x = memref.load %own[%c0, %m] : memref<4x64xf32>
+    memref.store %x, %a[%i] : memref<?xf32>
     memref.store %v, %a[%i] : memref<?xf32>
   } {relax.loop = "vectorized"}
   return

@@ -189,3 +189,544 @@ func.func private @one_row(%a: memref<?x16xf32>, %v: f32) attributes {relax.prim
   } {relax.loop = "parallel"}
   return
 }
+
+// Indices that grow by a constant stay scalar until their lanes are needed, also those that fall.
+// CHECK-LABEL: func.func private @steps(
+// CHECK-NEXT: %w = arith.constant dense<2>
+// CHECK-NEXT: %less = arith.constant -5
+// CHECK-NEXT: %x = arith.constant 6
+// CHECK-NEXT: %x_0 = arith.constant 7
+// CHECK-NEXT: %x_1 = arith.constant 8
+// CHECK-NEXT: %c0 = arith.constant 0
+// CHECK-NEXT: %c9 = arith.constant 9
+// CHECK-NEXT: %x_2 = memref.load %a[%c9]
+// CHECK-NEXT: %x_3 = memref.load %a[%x_1]
+// CHECK-NEXT: %x_4 = memref.load %a[%x_0]
+// CHECK-NEXT: %x_5 = memref.load %a[%x]
+// CHECK-NEXT: %x_6 = vector.from_elements %x_2, %x_3, %x_4, %x_5
+// CHECK-NEXT: vector.store %x_6, %b[%c0]
+// CHECK-NEXT: %less_7 = arith.addi %n, %less
+// CHECK-NEXT: %v = vector.broadcast %less_7
+// CHECK-NEXT: %v_8 = vector.step
+// CHECK-NEXT: %v_9 = arith.addi %v, %v_8
+// CHECK-NEXT: %v_10 = arith.index_cast %v_9
+// CHECK-NEXT: vector.store %v_10, %c[%c0]
+// CHECK-NEXT: %w_11 = vector.broadcast %n
+// CHECK-NEXT: %w_12 = arith.muli %v_8, %w
+// CHECK-NEXT: %w_13 = arith.addi %w_11, %w_12
+// CHECK-NEXT: %w_14 = arith.index_cast %w_13
+// CHECK-NEXT: vector.store %w_14, %c[%c0]
+// CHECK-NEXT: return
+func.func private @steps(%a: memref<16xf32>, %b: memref<4xf32>, %c: memref<4xi32>, %n: index) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c4 = arith.constant 4 : index
+  %c5 = arith.constant 5 : index
+  %c9 = arith.constant 9 : index
+  scf.for %i = %c0 to %c4 step %c1 {
+    %down = arith.subi %c9, %i : index
+    %x = memref.load %a[%down] : memref<16xf32>
+    memref.store %x, %b[%i] : memref<4xf32>
+    %double = arith.muli %c2, %i : index
+    %sum = arith.addi %double, %n : index
+    %back = arith.subi %sum, %i : index
+    %less = arith.subi %back, %c5 : index
+    %v = arith.index_cast %less : index to i32
+    memref.store %v, %c[%i] : memref<4xi32>
+    %w = arith.index_cast %sum : index to i32
+    memref.store %w, %c[%i] : memref<4xi32>
+  } {relax.loop = "vectorized"}
+  return
+}
+
+// Products with what is no constant are vectors.
+// CHECK-LABEL: func.func private @products(
+// CHECK-NEXT: %q = arith.constant dense<5>
+// CHECK-NEXT: %c0 = arith.constant 0
+// CHECK-NEXT: %p = vector.step
+// CHECK-NEXT: %p_0 = vector.broadcast %n
+// CHECK-NEXT: %p_1 = arith.muli %p, %p_0
+// CHECK-NEXT: %q_2 = arith.muli %p_1, %q
+// CHECK-NEXT: %r = arith.addi %q_2, %p
+// CHECK-NEXT: %v = arith.index_cast %r
+// CHECK-NEXT: vector.store %v, %a[%c0]
+// CHECK-NEXT: return
+func.func private @products(%a: memref<4xi32>, %n: index) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c5 = arith.constant 5 : index
+  scf.for %i = %c0 to %c4 step %c1 {
+    %p = arith.muli %i, %n : index
+    %q = arith.muli %p, %c5 : index
+    %r = arith.addi %q, %i : index
+    %v = arith.index_cast %r : index to i32
+    memref.store %v, %a[%i] : memref<4xi32>
+  } {relax.loop = "vectorized"}
+  return
+}
+
+// Booleans are bytes in memory; one that all lanes share is read as it is.
+// CHECK-LABEL: func.func private @booleans(
+// CHECK-NEXT: %cst = arith.constant dense<0>
+// CHECK-NEXT: %c0 = arith.constant 0
+// CHECK-NEXT: %c1 = arith.constant 1
+// CHECK-NEXT: %own = memref.alloc()
+// CHECK-NEXT: %x = builtin.unrealized_conversion_cast %a
+// CHECK-NEXT: %x_0 = vector.load %x[%c0]
+// CHECK-NEXT: %x_1 = arith.cmpi ne, %x_0, %cst
+// CHECK-NEXT: %y = memref.load %b[%c0]
+// CHECK-NEXT: %z = vector.broadcast %y
+// CHECK-NEXT: %z_2 = arith.andi %x_1, %z
+// CHECK-NEXT: %0 = arith.extui %z_2
+// CHECK-NEXT: vector.store %0, %own[%c1, %c0]
+// CHECK-NEXT: %w = vector.load %own[%c1, %c0]
+// CHECK-NEXT: %w_3 = arith.cmpi ne, %w, %cst
+// CHECK-NEXT: %1 = builtin.unrealized_conversion_cast %c
+// CHECK-NEXT: %2 = arith.extui %w_3
+// CHECK-NEXT: vector.store %2, %1[%c0]
+// CHECK-NEXT: return
+func.func private @booleans(%a: memref<4xi1>, %b: memref<1xi1>, %c: memref<4xi1>) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  scf.for %i = %c0 to %c4 step %c1 {
+    %own = memref.alloc() : memref<2xi1>
+    %x = memref.load %a[%i] : memref<4xi1>
+    %y = memref.load %b[%c0] : memref<1xi1>
+    %z = arith.andi %x, %y : i1
+    memref.store %z, %own[%c1] : memref<2xi1>
+    %w = memref.load %own[%c1] : memref<2xi1>
+    memref.store %w, %c[%i] : memref<4xi1>
+  } {relax.loop = "vectorized"}
+  return
+}
+
+// A condition that all lanes share stays a branch, which gives vectors and scalars.
+// CHECK-LABEL: func.func private @shared_condition(
+// CHECK-NEXT: %c0 = arith.constant 0
+// CHECK-NEXT: %x = vector.load %a[%c0]
+// CHECK-NEXT: %0 = scf.if %m -> (vector<4xf32>) {
+// CHECK-NEXT: %s = arith.addf %v, %v
+// CHECK-NEXT: %r = vector.broadcast %s
+// CHECK-NEXT: vector.store %x, %b[%c0]
+// CHECK-NEXT: scf.yield %r : vector<4xf32>
+// CHECK-NEXT: } else {
+// CHECK-NEXT: %r = vector.broadcast %v
+// CHECK-NEXT: scf.yield %r : vector<4xf32>
+// CHECK-NEXT: }
+// CHECK-NEXT: %u = arith.mulf %0, %0
+// CHECK-NEXT: vector.store %u, %a[%c0]
+// CHECK-NEXT: return
+func.func private @shared_condition(%a: memref<4xf32>, %b: memref<4xf32>, %m: i1, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  scf.for %i = %c0 to %c4 step %c1 {
+    %x = memref.load %a[%i] : memref<4xf32>
+    %r:2 = scf.if %m -> (f32, f32) {
+      %s = arith.addf %v, %v : f32
+      scf.yield %x, %s : f32, f32
+    } else {
+      %t = arith.mulf %x, %v : f32
+      scf.yield %t, %v : f32, f32
+    }
+    scf.if %m {
+      memref.store %r#0, %b[%i] : memref<4xf32>
+    }
+    %u = arith.mulf %r#1, %r#1 : f32
+    memref.store %u, %a[%i] : memref<4xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+
+// Under a condition of each lane both branches run, under masks; what they give is selected. Divisors are 1 in lanes that
+// do not take part.
+// CHECK-LABEL: func.func private @masks(
+// CHECK-NEXT: %small = arith.constant dense<0>
+// CHECK-NEXT: %o = arith.constant 1
+// CHECK-NEXT: %q = arith.constant dense<1>
+// CHECK-NEXT: %cst = arith.constant dense<true>
+// CHECK-NEXT: %c0 = arith.constant 0
+// CHECK-NEXT: %x = vector.load %a[%c0]
+// CHECK-NEXT: %m = vector.broadcast %n
+// CHECK-NEXT: %m_0 = arith.cmpi sgt, %x, %m
+// CHECK-NEXT: %r = arith.xori %m_0, %cst
+// CHECK-NEXT: %q_1 = arith.select %m_0, %x, %q
+// CHECK-NEXT: %q_2 = arith.divsi %m, %q_1
+// CHECK-NEXT: %o_3 = vector.reduction <or>, %m_0
+// CHECK-NEXT: %o_4 = arith.select %o_3, %n, %o
+// CHECK-NEXT: %o_5 = arith.divsi %n, %o_4
+// CHECK-NEXT: %p = vector.broadcast %o_5
+// CHECK-NEXT: %p_6 = arith.addi %q_2, %p
+// CHECK-NEXT: %small_7 = arith.cmpi slt, %x, %small
+// CHECK-NEXT: %0 = arith.andi %r, %small_7
+// CHECK-NEXT: vector.maskedstore %b[%c0], %0, %m
+// CHECK-NEXT: %r_8 = arith.select %m_0, %p_6, %x
+// CHECK-NEXT: %d = arith.divsi %r_8, %x
+// CHECK-NEXT: vector.store %d, %a[%c0]
+// CHECK-NEXT: return
+func.func private @masks(%a: memref<4xi32>, %b: memref<4xi32>, %n: i32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %q0 = arith.constant 0 : i32
+  scf.for %i = %c0 to %c4 step %c1 {
+    %x = memref.load %a[%i] : memref<4xi32>
+    %m = arith.cmpi sgt, %x, %n : i32
+    %r = scf.if %m -> i32 {
+      %q = arith.divsi %n, %x : i32
+      %o = arith.divsi %n, %n : i32
+      %p = arith.addi %q, %o : i32
+      scf.yield %p : i32
+    } else {
+      %small = arith.cmpi slt, %x, %q0 : i32
+      scf.if %small {
+        memref.store %n, %b[%i] : memref<4xi32>
+      }
+      scf.yield %x : i32
+    }
+    %d = arith.divsi %r, %x : i32
+    memref.store %d, %a[%i] : memref<4xi32>
+  } {relax.loop = "vectorized"}
+  return
+}
+
+// Elements far apart are read and written one by one, under a mask each if there is one; so is one that all share.
+// CHECK-LABEL: func.func private @apart_masked(
+// CHECK-NEXT: %cst = arith.constant 0.000000e+00
+// CHECK-NEXT: %c0 = arith.constant 0
+// CHECK-NEXT: %c2 = arith.constant 2
+// CHECK-NEXT: %c5 = arith.constant 5
+// CHECK-NEXT: %x = vector.load %f[%c0]
+// CHECK-NEXT: %m = vector.broadcast %v
+// CHECK-NEXT: %m_0 = arith.cmpf ogt, %x, %m
+// CHECK-NEXT: %y = vector.extract %m_0[0]
+// CHECK-NEXT: %y_1 = scf.if %y -> (f32) {
+// CHECK-NEXT: %y_9 = memref.load %a[%c0]
+// CHECK-NEXT: scf.yield %y_9 : f32
+// CHECK-NEXT: } else {
+// CHECK-NEXT: scf.yield %cst : f32
+// CHECK-NEXT: }
+// CHECK-NEXT: %y_2 = vector.extract %m_0[1]
+// CHECK-NEXT: %y_3 = scf.if %y_2 -> (f32) {
+// CHECK-NEXT: %y_9 = memref.load %a[%c5]
+// CHECK-NEXT: scf.yield %y_9 : f32
+// CHECK-NEXT: } else {
+// CHECK-NEXT: scf.yield %cst : f32
+// CHECK-NEXT: }
+// CHECK-NEXT: %y_4 = vector.from_elements %y_1, %y_3
+// CHECK-NEXT: %z = vector.reduction <or>, %m_0
+// CHECK-NEXT: %z_5 = scf.if %z -> (f32) {
+// CHECK-NEXT: %z_9 = memref.load %s[%c0]
+// CHECK-NEXT: scf.yield %z_9 : f32
+// CHECK-NEXT: } else {
+// CHECK-NEXT: scf.yield %cst : f32
+// CHECK-NEXT: }
+// CHECK-NEXT: %t = vector.broadcast %z_5
+// CHECK-NEXT: %t_6 = arith.addf %y_4, %t
+// CHECK-NEXT: scf.if %y {
+// CHECK-NEXT: %0 = vector.extract %t_6[0]
+// CHECK-NEXT: memref.store %0, %b[%c0]
+// CHECK-NEXT: }
+// CHECK-NEXT: scf.if %y_2 {
+// CHECK-NEXT: %0 = vector.extract %t_6[1]
+// CHECK-NEXT: memref.store %0, %b[%c5]
+// CHECK-NEXT: }
+// CHECK-NEXT: %u = scf.if %y -> (f32) {
+// CHECK-NEXT: %u_9 = memref.load %a[%c0]
+// CHECK-NEXT: scf.yield %u_9 : f32
+// CHECK-NEXT: } else {
+// CHECK-NEXT: scf.yield %cst : f32
+// CHECK-NEXT: }
+// CHECK-NEXT: %u_7 = scf.if %y_2 -> (f32) {
+// CHECK-NEXT: %u_9 = memref.load %a[%c2]
+// CHECK-NEXT: scf.yield %u_9 : f32
+// CHECK-NEXT: } else {
+// CHECK-NEXT: scf.yield %cst : f32
+// CHECK-NEXT: }
+// CHECK-NEXT: %u_8 = vector.from_elements %u, %u_7
+// CHECK-NEXT: vector.maskedstore %f[%c0], %m_0, %u_8
+// CHECK-NEXT: return
+func.func private @apart_masked(%a: memref<20xf32>, %b: memref<20xf32>, %s: memref<1xf32>, %f: memref<2xf32>, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c5 = arith.constant 5 : index
+  scf.for %i = %c0 to %c2 step %c1 {
+    %x = memref.load %f[%i] : memref<2xf32>
+    %m = arith.cmpf ogt, %x, %v : f32
+    scf.if %m {
+      %at = arith.muli %i, %c5 : index
+      %y = memref.load %a[%at] : memref<20xf32>
+      %z = memref.load %s[%c0] : memref<1xf32>
+      %t = arith.addf %y, %z : f32
+      memref.store %t, %b[%at] : memref<20xf32>
+      %twice = arith.muli %i, %c2 : index
+      %u = memref.load %a[%twice] : memref<20xf32>
+      memref.store %u, %f[%i] : memref<2xf32>
+    }
+  } {relax.loop = "vectorized"}
+  return
+}
+
+// Sums of inner loops are vectors, counters are not.
+// CHECK-LABEL: func.func private @carried(
+// CHECK-NEXT: %c0 = arith.constant 0
+// CHECK-NEXT: %c1 = arith.constant 1
+// CHECK-NEXT: %r = vector.broadcast %v
+// CHECK-NEXT: %r_0 = vector.broadcast %w
+// CHECK-NEXT: %r_1:2 = scf.for %r_2 = %c0 to %n step %c1 iter_args(%r_3 = %r, %r_4 = %r_0) -> (vector<4xf32>, vector<4xi32>) {
+// CHECK-NEXT: %x = vector.load %a[%r_2, %c0]
+// CHECK-NEXT: %t = arith.addf %r_3, %x
+// CHECK-NEXT: %l = arith.addi %r_4, %r_0
+// CHECK-NEXT: scf.yield %t, %l : vector<4xf32>, vector<4xi32>
+// CHECK-NEXT: } {relax.note}
+// CHECK-NEXT: vector.store %r_1#0, %b[%c0]
+// CHECK-NEXT: vector.store %r_1#1, %c[%c0]
+// CHECK-NEXT: return
+func.func private @carried(%a: memref<?x4xf32>, %b: memref<4xf32>, %c: memref<4xi32>, %v: f32, %w: i32, %n: index) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  scf.for %i = %c0 to %c4 step %c1 {
+    %r:2 = scf.for %j = %c0 to %n step %c1 iter_args(%s = %v, %k = %w) -> (f32, i32) {
+      %x = memref.load %a[%j, %i] : memref<?x4xf32>
+      %t = arith.addf %s, %x : f32
+      %l = arith.addi %k, %w : i32
+      scf.yield %t, %l : f32, i32
+    } {relax.note}
+    memref.store %r#0, %b[%i] : memref<4xf32>
+    memref.store %r#1, %c[%i] : memref<4xi32>
+  } {relax.loop = "vectorized"}
+  return
+}
+
+// Each lane has its part of a buffer: elements at an index of the lane are read and written one by one.
+// CHECK-LABEL: func.func private @own_elements(
+// CHECK-NEXT: %c3 = arith.constant 3
+// CHECK-NEXT: %c2 = arith.constant 2
+// CHECK-NEXT: %c0 = arith.constant 0
+// CHECK-NEXT: %c1 = arith.constant 1
+// CHECK-NEXT: %own = memref.alloc()
+// CHECK-NEXT: %x = vector.load %a[%c0]
+// CHECK-NEXT: %0 = vector.extract %x[0]
+// CHECK-NEXT: memref.store %0, %own[%c0, %c0]
+// CHECK-NEXT: %1 = vector.extract %x[1]
+// CHECK-NEXT: memref.store %1, %own[%c1, %c1]
+// CHECK-NEXT: %2 = vector.extract %x[2]
+// CHECK-NEXT: memref.store %2, %own[%c2, %c2]
+// CHECK-NEXT: %3 = vector.extract %x[3]
+// CHECK-NEXT: memref.store %3, %own[%c3, %c3]
+// CHECK-NEXT: %y = memref.load %own[%c0, %c0]
+// CHECK-NEXT: %y_0 = memref.load %own[%c1, %c1]
+// CHECK-NEXT: %y_1 = memref.load %own[%c2, %c2]
+// CHECK-NEXT: %y_2 = memref.load %own[%c3, %c3]
+// CHECK-NEXT: %y_3 = vector.from_elements %y, %y_0, %y_1, %y_2
+// CHECK-NEXT: %z = vector.load %own[%n, %c0]
+// CHECK-NEXT: %s = arith.addf %y_3, %z
+// CHECK-NEXT: vector.store %s, %a[%c0]
+// CHECK-NEXT: return
+func.func private @own_elements(%a: memref<4xf32>, %n: index) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  scf.for %i = %c0 to %c4 step %c1 {
+    %own = memref.alloc() : memref<4xf32>
+    %x = memref.load %a[%i] : memref<4xf32>
+    memref.store %x, %own[%i] : memref<4xf32>
+    %y = memref.load %own[%i] : memref<4xf32>
+    %z = memref.load %own[%n] : memref<4xf32>
+    %s = arith.addf %y, %z : f32
+    memref.store %s, %a[%i] : memref<4xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+
+// Seven iterations are eight lanes under a mask; five are four and one.
+// CHECK-LABEL: func.func private @seven(
+// CHECK-NEXT: %c0 = arith.constant 0
+// CHECK-NEXT: %cst = arith.constant dense<[true, true, true, true, true, true, true, false]>
+// CHECK-NEXT: %0 = vector.broadcast %v
+// CHECK-NEXT: vector.maskedstore %a[%c0], %cst, %0
+// CHECK-NEXT: return
+func.func private @seven(%a: memref<7xf32>, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c7 = arith.constant 7 : index
+  scf.for %i = %c0 to %c7 step %c1 {
+    memref.store %v, %a[%i] : memref<7xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+
+// CHECK-LABEL: func.func private @five(
+// CHECK-NEXT: %c8 = arith.constant 8
+// CHECK-NEXT: %c4 = arith.constant 4
+// CHECK-NEXT: %0 = vector.broadcast %v
+// CHECK-NEXT: vector.store %0, %a[%c4]
+// CHECK-NEXT: memref.store %v, %a[%c8]
+// CHECK-NEXT: return
+func.func private @five(%a: memref<16xf32>, %v: f32) attributes {relax.prim_func} {
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c9 = arith.constant 9 : index
+  scf.for %i = %c4 to %c9 step %c1 {
+    memref.store %v, %a[%i] : memref<16xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+
+// Up to twenty lanes are one vector under a mask, which has one lane at least.
+// CHECK-LABEL: func.func private @one_at_least(
+// CHECK-NEXT: %cst = arith.constant dense<[0, 1, 2, {{.*}}]>
+// CHECK-NEXT: %c0 = arith.constant 0
+// CHECK-NEXT: %c1 = arith.constant 1
+// CHECK-NEXT: %c20 = arith.constant 20
+// CHECK-NEXT: %least = arith.maxsi %n, %c1
+// CHECK-NEXT: %end = arith.minsi %least, %c20
+// CHECK-NEXT: %0 = arith.index_cast %end
+// CHECK-NEXT: %1 = vector.broadcast %0
+// CHECK-NEXT: %2 = arith.cmpi sgt, %1, %cst
+// CHECK-NEXT: %3 = vector.broadcast %v
+// CHECK-NEXT: vector.maskedstore %a[%c0], %2, %3
+// CHECK-NEXT: return
+func.func private @one_at_least(%a: memref<20xf32>, %n: index, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c20 = arith.constant 20 : index
+  %least = arith.maxsi %n, %c1 : index
+  %end = arith.minsi %least, %c20 : index
+  scf.for %i = %c0 to %end step %c1 {
+    memref.store %v, %a[%i] : memref<20xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+
+// Without masks, no more lanes than iterations.
+// CHECK-LABEL: func.func private @ten_at_most(
+// CHECK-NEXT: %c8 = arith.constant 8
+// CHECK-NEXT: %c0 = arith.constant 0
+// CHECK-NEXT: %c1 = arith.constant 1
+// CHECK-NEXT: %c10 = arith.constant 10
+// CHECK-NEXT: %end = arith.minsi %n, %c10
+// CHECK-NEXT: %0 = arith.maxsi %end, %c0
+// CHECK-NEXT: %1 = arith.divui %0, %c8
+// CHECK-NEXT: %2 = arith.muli %1, %c8
+// CHECK-NEXT: scf.for %arg3 = %c0 to %2 step %c8 {
+// CHECK-NEXT: %3 = vector.broadcast %v
+// CHECK-NEXT: vector.store %3, %a[%arg3]
+// CHECK-NEXT: } {loop_annotation = #loop_annotation}
+// CHECK-NEXT: scf.for %arg3 = %2 to %end step %c1 {
+// CHECK-NEXT: memref.store %v, %a[%arg3]
+// CHECK-NEXT: } {loop_annotation = #loop_annotation}
+// CHECK-NEXT: return
+func.func private @ten_at_most(%a: memref<?xi16>, %n: index, %v: i16) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c10 = arith.constant 10 : index
+  %end = arith.minsi %n, %c10 : index
+  scf.for %i = %c0 to %end step %c1 {
+    memref.store %v, %a[%i] : memref<?xi16>
+  } {relax.loop = "vectorized"}
+  return
+}
+
+// Elements of a buffer of its own within its bounds are written without a mask, and what was there stays.
+// CHECK-LABEL: func.func private @within(
+// CHECK-NEXT: %cst = arith.constant dense<0.000000e+00>
+// CHECK-NEXT: %cst_0 = arith.constant dense<[0, 1, 2, {{.*}}]>
+// CHECK-NEXT: %c0 = arith.constant 0
+// CHECK-NEXT: %c12 = arith.constant 12
+// CHECK-NEXT: %end = arith.minsi %n, %c12
+// CHECK-NEXT: %few = memref.alloc()
+// CHECK-NEXT: %many = memref.alloc()
+// CHECK-NEXT: %0 = arith.cmpi sgt, %end, %c0
+// CHECK-NEXT: scf.if %0 {
+// CHECK-NEXT: %1 = arith.index_cast %end
+// CHECK-NEXT: %2 = vector.broadcast %1
+// CHECK-NEXT: %3 = arith.cmpi sgt, %2, %cst_0
+// CHECK-NEXT: %4 = vector.broadcast %v
+// CHECK-NEXT: vector.maskedstore %few[%c0], %3, %4
+// CHECK-NEXT: %x = vector.maskedload %few[%c0], %3, %cst
+// CHECK-NEXT: %5 = vector.load %many[%c0]
+// CHECK-NEXT: %6 = arith.select %3, %x, %5
+// CHECK-NEXT: vector.store %6, %many[%c0]
+// CHECK-NEXT: %y = vector.load %many[%c0]
+// CHECK-NEXT: vector.maskedstore %a[%c0], %3, %y
+// CHECK-NEXT: }
+// CHECK-NEXT: return
+func.func private @within(%a: memref<?xf32>, %n: index, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c12 = arith.constant 12 : index
+  %end = arith.minsi %n, %c12 : index
+  %few = memref.alloc() : memref<15xf32>
+  %many = memref.alloc() : memref<16xf32>
+  scf.for %i = %c0 to %end step %c1 {
+    memref.store %v, %few[%i] : memref<15xf32>
+    %x = memref.load %few[%i] : memref<15xf32>
+    memref.store %x, %many[%i] : memref<16xf32>
+    %y = memref.load %many[%i] : memref<16xf32>
+    memref.store %y, %a[%i] : memref<?xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+
+// Up to four bodies are in sequence, of more iterations they are a loop; so they are of up to as many iterations.
+// CHECK-LABEL: func.func private @four_bodies
+// CHECK-NOT: scf.for
+// CHECK-COUNT-4: vector.store {{.*}} vector<64xf32>
+// CHECK-NEXT: return
+func.func private @four_bodies(%a: memref<256xf32>, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c256 = arith.constant 256 : index
+  scf.for %i = %c0 to %c256 step %c1 {
+    memref.store %v, %a[%i] : memref<256xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+// CHECK-LABEL: func.func private @five_bodies
+// CHECK: scf.for %[[I:[a-z0-9_]+]] = %c1 to %c321 step %c64
+// CHECK-NEXT: vector.broadcast
+// CHECK-NEXT: vector.store %{{[a-z0-9_]+}}, %{{[a-z]+}}[%[[I]]] : {{.*}} vector<64xf32>
+// CHECK: }
+// CHECK: vector.store %{{[a-z0-9_]+}}, %{{[a-z]+}}[%c321] : {{.*}} vector<8xf32>
+// CHECK: vector.store %{{[a-z0-9_]+}}, %{{[a-z]+}}[%c329] : {{.*}} vector<2xf32>
+// CHECK-NEXT: return
+func.func private @five_bodies(%a: memref<331xf32>, %v: f32) attributes {relax.prim_func} {
+  %c1 = arith.constant 1 : index
+  %c331 = arith.constant 331 : index
+  scf.for %i = %c1 to %c331 step %c1 {
+    memref.store %v, %a[%i] : memref<331xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+// CHECK-LABEL: func.func private @up_to_256
+// CHECK-NOT: scf.for
+// CHECK-COUNT-4: vector.maskedstore {{.*}} vector<64xf32>
+// CHECK: return
+func.func private @up_to_256(%a: memref<?xf32>, %n: index, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c256 = arith.constant 256 : index
+  %end = arith.minsi %n, %c256 : index
+  scf.for %i = %c0 to %end step %c1 {
+    memref.store %v, %a[%i] : memref<?xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+// CHECK-LABEL: func.func private @up_to_257
+// CHECK: scf.for
+func.func private @up_to_257(%a: memref<?xf32>, %n: index, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c257 = arith.constant 257 : index
+  %end = arith.minsi %n, %c257 : index
+  scf.for %i = %c0 to %end step %c1 {
+    memref.store %v, %a[%i] : memref<?xf32>
+  } {relax.loop = "vectorized"}
+  return
+}

@@ -1,6 +1,7 @@
 """Code generators of a user, and some that are wrong."""
 
 from relax_mlir import op as R
+from relax_mlir.dialects.closures import ExternFunc
 from relax_mlir.transform import register_codegen
 
 
@@ -12,6 +13,21 @@ def two_ops(region):
 @register_codegen("named")
 def name(region):
     return "my.packed"
+
+
+@register_codegen("extern")
+def extern_function(region):
+    return ExternFunc("my.extern")
+
+
+@register_codegen("scaling")
+def scale(region):
+    def rule(call):
+        computed, factor = map(call.argument_of, call.bindings[-1].operands)
+        assert computed is None
+        return R.multiply(call.args[0], factor)
+
+    return region.each(rule)
 
 
 @register_codegen("refusing")
