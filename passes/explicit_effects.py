@@ -89,11 +89,13 @@ def _own_arguments(call: ir.Operation) -> None:
 
 def _stands_before(defining: ir.Operation, call: ir.Operation) -> bool:
     """True if `call` is the only user of `defining`, in the same block, and no effect is between the two."""
-    if defining.block != call.block or not has_one_use(defining.results[0]):
+    if not has_one_use(defining.results[0]):
         return False
     op = next_op(defining)
     while op is not None and op != call:
-        if len(op.regions) or op.name == CallPackedOp.OPERATION_NAME:
+        if (
+            len(op.regions) or op.name == CallPackedOp.OPERATION_NAME
+        ):  # a call in another block is in a region
             return False
         op = next_op(op)
     return True
@@ -148,7 +150,8 @@ def _is_updated(call: ir.Operation) -> bool:
     Other passes may have inserted a `match_shape` between a value and the call since.
     """
     defining = defining_op(call.operands[0])
-    given = () if defining is None or defining.name != TUPLE else tuple(map(_unchecked, defining.operands))
+    assert defining is not None
+    given = tuple(map(_unchecked, defining.operands))
     op = next_op(call)
     while op is not None:
         if op.name == UpdatedOp.OPERATION_NAME and _unchecked(op.operands[0]) in given:
@@ -194,8 +197,7 @@ def _kept_apart(call: ir.Operation, defining: ir.Operation, tensors: list[ir.Val
     if any(old != new for old, new in given.items()):
         with ir.InsertionPoint(call):
             call.operands[0] = pack([given.get(v, v) for v in defining.operands], defining.location)
-        if not is_used(defining.results[0]):
-            defining.erase()
+        defining.erase()
     return given
 
 

@@ -86,24 +86,19 @@ def _cmp(predicate: str) -> Callable[[Sequence[Value]], Value]:
     return lambda values: arith.cmpi(getattr(arith.CmpIPredicate, predicate), *values)
 
 
-def _inside(op: ir.Operation, index: Term, buffer: ir.Value, axis: int) -> Requirement:
+def _inside(op: ir.Operation, index: ir.Value, buffer: ir.Value, axis: int) -> Requirement:
     """0 <= index < size of the dimension."""
 
     def proved(ranges: Ranges) -> bool:
-        if isinstance(index, ir.Value):
-            return ranges.within(index, buffer, axis, op)
-        number, size = known(ranges, index), ranges.size(buffer, axis)
-        return number is not None and size is not None and prove_less_equal(number, size - 1)
+        return ranges.within(index, buffer, axis, op)
 
     message = f"index {{0}} is out of range for dimension {axis} of size {{1}}"
     return Requirement(op, BOUNDS_ERROR, message, [index, SizeOf(buffer, axis)], proved, _cmp("ult"), buffer)
 
 
-def _at_least(op: ir.Operation, value: Term, least: int, what: str) -> Requirement:
+def _at_least(op: ir.Operation, value: int | ir.Value, least: int, what: str) -> Requirement:
     def proved(ranges: Ranges) -> bool:
-        if isinstance(value, int):
-            return value >= least
-        return isinstance(value, ir.Value) and ranges.at_least(value, least)
+        return value >= least if isinstance(value, int) else ranges.at_least(value, least)
 
     message = f"{what} is {{0}}, expected {least} or more"
     return Requirement(op, SHAPE_ERROR, message, [value, least], proved, _cmp("sge"))
@@ -166,9 +161,7 @@ def _allocation(op: ir.Operation) -> Iterator[Requirement]:
         small = [dim for dim in exact if dim is not None and is_small(dim) and prove_less_equal(0, dim)]
         if len(small) < len(sizes):
             return False
-        return (
-            not small or (len(small) == 1 and bytes_ <= MAX_BYTES >> 20) or _is_shape(ranges, small, bytes_)
-        )
+        return (len(small) == 1 and bytes_ <= MAX_BYTES >> 20) or _is_shape(ranges, small, bytes_)
 
     def emit_test(values: Sequence[Value]) -> Value:
         double = ir.F64Type.get()
@@ -247,7 +240,12 @@ def _slice(op: ir.Operation) -> Iterator[Requirement]:
 
 
 def _slice_inside(
-    op: ir.Operation, whole: ir.Value, axis: int, offset: Term, size: Term, stride: Term
+    op: ir.Operation,
+    whole: ir.Value,
+    axis: int,
+    offset: int | ir.Value,
+    size: int | ir.Value,
+    stride: int | ir.Value,
 ) -> Requirement:
     """``0 <= offset <= dim``, ``0 <= size <= ceil((dim - offset) / stride)``, which cannot overflow.
 
@@ -260,14 +258,10 @@ def _slice_inside(
             return False
         if not prove_less_equal(0, width):
             return False
-        if isinstance(offset, ir.Value):
-            last = dim - width if step == 1 else dim - (width - 1) * step - 1
-            return ranges.between(offset, 0, last)
-        start = known(ranges, offset)
-        if start is None or not is_small(start) or not prove_less_equal(0, start):
-            return False
-        end = start + width if step == 1 else start + (width - 1) * step + 1
-        return prove_less_equal(end, dim) and (step == 1 or prove_less_equal(1, width))
+        past = (width - 1) * step + 1
+        if isinstance(offset, int):  # the verifier refuses a negative one
+            return prove_less_equal(offset + past, dim) and (step == 1 or prove_less_equal(1, width))
+        return ranges.between(offset, 0, dim - past)
 
     def test(values: Sequence[Value]) -> Value:
         begin, count, dim, step = values
@@ -339,11 +333,7 @@ def _loops(op: ir.Operation) -> Iterator[Requirement]:
         return
     first: dict[int, SizeOf] = {}
     places: list[tuple[ir.Value, int, ir.AffineExpr]] = []
-    shaped = [
-        operand for operand in op.operands if isinstance(operand.type, ir.MemRefType | ir.RankedTensorType)
-    ]
-    operands = list(op.operands) if len(maps) == len(op.operands) else shaped
-    for operand, map_ in zip(operands, maps, strict=True):
+    for operand, map_ in zip(op.operands, maps, strict=True):
         for axis, expr in enumerate(map_.value.results):
             places.append((operand, axis, expr))
             if isinstance(expr, ir.AffineDimExpr):

@@ -433,7 +433,7 @@ class DropDestinationResults(ModulePass):
         for op in ops_of(module.operation, "func.call", "memref.copy"):
             if op.name == "func.call":
                 _drop_call_results(op, dropped)
-            elif op.name == "memref.copy" and _whole(op.operands[0]) == _whole(op.operands[1]):
+            elif _whole(op.operands[0]) == _whole(op.operands[1]):
                 op.erase()
 
 

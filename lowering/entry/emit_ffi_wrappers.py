@@ -64,7 +64,6 @@ def shares_code(signature: Signature, callee: Callee) -> bool:
     return (
         any(leaf.is_tensor for leaf in [*params, *results])
         and not any(leaf.is_handle for leaf in params)
-        and all(leaf.is_tensor and not leaf.returned for leaf in results)
         and not signature.recursive
         and not callee.results
     )

@@ -613,25 +613,11 @@ def _shape_of(op: ir.Operation) -> Iterator[str]:
     elif op.name.startswith("linalg.") and len(op.regions):
         maps = linalg.get_indexing_maps(op)
         results = [expr for item in maps or () for expr in item.value.results]
-        if maps is not None and not all(is_rising_access(expr) for expr in results):
+        if not all(is_rising_access(expr) for expr in results):
             yield (
                 "an access is no sum of loop variables, times or floordiv positive numbers: read the element by "
                 "tensor.extract"
             )
-        elif not _covers(maps):
-            yield "a loop has no length: no operand has it as a dimension of its own"
-
-
-def _covers(maps: Sequence[ir.AffineMapAttr] | None) -> bool:
-    if not maps:
-        return True
-    found = {
-        ir.AffineDimExpr(expr).position
-        for item in maps
-        for expr in item.value.results
-        if isinstance(expr, ir.AffineDimExpr)
-    }
-    return len(found) == int(maps[0].value.n_dims)
 
 
 def _dynamic(type_: ir.Type) -> int:

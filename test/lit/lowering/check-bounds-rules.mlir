@@ -1,19 +1,24 @@
 // RUN: relax-opt %s --check-bounds="mode=all" | filecheck %s
 // check_bounds.py: the requirements of each op, the test of what is not proved, and what is proved.
 
-// CHECK: @relax.check.35({{.*}}kind = "ShapeError", message = "results: result 1 has {0} along dimension 0, but its destination {1}, at
-// CHECK: @relax.check.33({{.*}}kind = "ShapeError", message = "windows: argument 0: linalg.generic: dimension 0 is {0}, which its loops of length {1}, {2} leave, at
-// CHECK: @relax.check.32({{.*}}kind = "ShapeError", message = "loops: linalg.generic: sizes {0} and {1} of operands along one loop differ, at
-// CHECK: @relax.check.29({{.*}}kind = "ShapeError", message = "expanded: dimension 0 is {0}, which tensor.expand_shape cannot see as ({1}, {2}, {3}), at
-// CHECK: @relax.check.23({{.*}}kind = "ShapeError", message = "inserted: dimension 0 of what is inserted is {0}, but the slice has {1}, at
-// CHECK: @relax.check.22({{.*}}kind = "BoundsError", message = "inserted: argument 1: the slice of dimension 1 begins at {0} and has {1} elements with stride {3}, but the dimension has {2}, at
-// CHECK: @relax.check.20({{.*}}kind = "ShapeError", message = "slices: the stride of dimension 0 is {0}, expected 1 or more, at
-// CHECK: @relax.check.19({{.*}}kind = "ShapeError", message = "copies: dimension 0 of the source is {0}, of the target {1}, at
-// CHECK: @relax.check.17({{.*}}kind = "ShapeError", message = "casts: dimension 1 is {0}, but memref.cast says {1}, at
-// CHECK: @relax.check.8({{.*}}kind = "ShapeError", message = "allocations: no buffer can have the shape (3, {0}, 5): its sizes are negative, or too large, at
-// CHECK: @relax.check.6({{.*}}kind = "ShapeError", message = "steps: the step of the loop is {0}, expected 1 or more, at
-// CHECK: @relax.check.4({{.*}}kind = "BoundsError", message = "ranks: argument 0: memref.dim asks for dimension {0} of {1}, at
-// CHECK: @relax.check.3({{.*}}kind = "BoundsError", message = "accesses: argument 1: index {0} is out of range for dimension 1 of size {1}, at
+
+// A declaration is not checked.
+func.func private @declared(%i: index) attributes {relax.prim_func}
+
+// The checks, the last one first.
+// CHECK: kind = "ShapeError", message = "results: result 1 has {0} along dimension 0, but its destination {1}, at
+// CHECK: kind = "ShapeError", message = "windows: argument 0: linalg.generic: dimension 0 is {0}, which its loops of length {1}, {2} leave, at
+// CHECK: kind = "ShapeError", message = "loops: linalg.generic: sizes {0} and {1} of operands along one loop differ, at
+// CHECK: kind = "ShapeError", message = "expanded: dimension 0 is {0}, which tensor.expand_shape cannot see as ({1}, {2}, {3}), at
+// CHECK: kind = "ShapeError", message = "inserted: dimension 0 of what is inserted is {0}, but the slice has {1}, at
+// CHECK: kind = "BoundsError", message = "inserted: argument 1: the slice of dimension 1 begins at {0} and has {1} elements with stride {3}, but the dimension has {2}, at
+// CHECK: kind = "ShapeError", message = "slices: the stride of dimension 0 is {0}, expected 1 or more, at
+// CHECK: kind = "ShapeError", message = "copies: dimension 0 of the source is {0}, of the target {1}, at
+// CHECK: kind = "ShapeError", message = "casts: dimension 1 is {0}, but memref.cast says {1}, at
+// CHECK: kind = "ShapeError", message = "allocations: no buffer can have the shape (3, {0}, 5): its sizes are negative, or too large, at
+// CHECK: kind = "ShapeError", message = "steps: the step of the loop is {0}, expected 1 or more, at
+// CHECK: kind = "BoundsError", message = "ranks: argument 0: memref.dim asks for dimension {0} of {1}, at
+// CHECK: kind = "BoundsError", message = "accesses: argument 1: index {0} is out of range for dimension 1 of size {1}, at
 
 // Indices of memrefs and tensors; a constant needs a dimension of that size.
 // CHECK-LABEL: @accesses(
@@ -62,6 +67,11 @@ func.func private @accesses(%a: memref<?x4xf32>, %b: tensor<4x?xf32>, %i: index)
 // CHECK-NEXT: %[[V1:[A-Za-z0-9_]+]] = arith.cmpi ult, %[[I]], %[[C2_2]] : index
 // CHECK-NEXT: call @relax.check.5(%[[V1]], %[[I]], %[[C2_2]]) : (i1, index, index) -> ()
 // CHECK-NEXT: %[[DIM_3:[A-Za-z0-9_]+]] = tensor.dim %[[B]], %[[I]] : tensor<?x?xf32>
+// CHECK-NEXT: %[[BELOW:[A-Za-z0-9_]+]] = arith.constant -1 : index
+// CHECK-NEXT: %[[C2_4:[A-Za-z0-9_]+]] = arith.constant 2 : index
+// CHECK-NEXT: %[[V2:[A-Za-z0-9_]+]] = arith.cmpi ult, %[[BELOW]], %[[C2_4]] : index
+// CHECK-NEXT: call @relax.check.6(%[[V2]], %[[BELOW]], %[[C2_4]]) : (i1, index, index) -> ()
+// CHECK-NEXT: %[[DIM_5:[A-Za-z0-9_]+]] = memref.dim %[[A]], %[[BELOW]] : memref<?x?xf32>
 // CHECK-NEXT: return
 func.func private @ranks(%a: memref<?x?xf32>, %b: tensor<?x?xf32>, %i: index) attributes {relax.prim_func} {
   %c1 = arith.constant 1 : index
@@ -69,6 +79,8 @@ func.func private @ranks(%a: memref<?x?xf32>, %b: tensor<?x?xf32>, %i: index) at
   %0 = memref.dim %a, %c1 : memref<?x?xf32>
   %1 = memref.dim %a, %c2 : memref<?x?xf32>
   %2 = tensor.dim %b, %i : tensor<?x?xf32>
+  %below = arith.constant -1 : index
+  %3 = memref.dim %a, %below : memref<?x?xf32>
   return
 }
 
@@ -79,13 +91,19 @@ func.func private @ranks(%a: memref<?x?xf32>, %b: tensor<?x?xf32>, %i: index) at
 // CHECK-NEXT: %[[C1:[A-Za-z0-9_]+]] = arith.constant 1 : index
 // CHECK-NEXT: %[[C1_0:[A-Za-z0-9_]+]] = arith.constant 1 : index
 // CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = arith.cmpi sge, %[[I]], %[[C1_0]] : index
-// CHECK-NEXT: call @relax.check.6(%[[V0]], %[[I]], %[[C1_0]]) : (i1, index, index) -> ()
+// CHECK-NEXT: call @relax.check.7(%[[V0]], %[[I]], %[[C1_0]]) : (i1, index, index) -> ()
 // CHECK-NEXT: scf.for %[[J:[A-Za-z0-9_]+]] = %[[C0]] to %[[I]] step %[[I]] {
 // CHECK: %[[C1_1:[A-Za-z0-9_]+]] = arith.constant 1 : index
 // CHECK-NEXT: %[[V1:[A-Za-z0-9_]+]] = arith.cmpi sge, %[[C0]], %[[C1_1]] : index
-// CHECK-NEXT: call @relax.check.7(%[[V1]], %[[C0]], %[[C1_1]]) : (i1, index, index) -> ()
+// CHECK-NEXT: call @relax.check.8(%[[V1]], %[[C0]], %[[C1_1]]) : (i1, index, index) -> ()
 // CHECK-NEXT: scf.for %[[K:[A-Za-z0-9_]+]] = %[[C0]] to %[[I]] step %[[C0]] {
 // CHECK: scf.for %[[L:[A-Za-z0-9_]+]] = %[[C0]] to %[[I]] step %[[C1]] {
+// CHECK: %[[J64:[A-Za-z0-9_]+]] = arith.index_cast %[[I]] : index to i64
+// CHECK-NEXT: %[[V2:[A-Za-z0-9_]+]] = arith.index_cast %[[J64]] : i64 to index
+// CHECK-NEXT: %[[C1_2:[A-Za-z0-9_]+]] = arith.constant 1 : index
+// CHECK-NEXT: %[[V3:[A-Za-z0-9_]+]] = arith.cmpi sge, %[[V2]], %[[C1_2]] : index
+// CHECK-NEXT: call @relax.check.9(%[[V3]], %[[V2]], %[[C1_2]]) : (i1, index, index) -> ()
+// CHECK-NEXT: scf.for %[[M:[A-Za-z0-9_]+]] = %[[J64]] to %[[J64]] step %[[J64]]  : i64 {
 // CHECK: return
 func.func private @steps(%i: index) attributes {relax.prim_func} {
   %c0 = arith.constant 0 : index
@@ -96,6 +114,9 @@ func.func private @steps(%i: index) attributes {relax.prim_func} {
   }
   scf.for %l = %c0 to %i step %c1 {
   }
+  %j64 = arith.index_cast %i : index to i64
+  scf.for %m = %j64 to %j64 step %j64 : i64 {
+  }
   return
 }
 
@@ -103,7 +124,7 @@ func.func private @steps(%i: index) attributes {relax.prim_func} {
 // CHECK-LABEL: @allocations(
 // CHECK-SAME: %[[I:[A-Za-z0-9_]+]]:{{.*}}%[[J:[A-Za-z0-9_]+]]:
 // CHECK-NEXT: %[[C3:[A-Za-z0-9_]+]] = arith.constant 3 : index
-// CHECK-NEXT: %[[CST:[A-Za-z0-9_]+]] = arith.constant 3.000000e+01 : f64
+// CHECK-NEXT: %[[CST:[A-Za-z0-9_]+]] = arith.constant 1.200000e+02 : f64
 // CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = arith.index_cast %[[I]] : index to i64
 // CHECK-NEXT: %[[V1:[A-Za-z0-9_]+]] = arith.sitofp %[[V0]] : i64 to f64
 // CHECK-NEXT: %[[CST_0:[A-Za-z0-9_]+]] = arith.constant 0.000000e+00 : f64
@@ -112,8 +133,8 @@ func.func private @steps(%i: index) attributes {relax.prim_func} {
 // CHECK-NEXT: %[[CST_1:[A-Za-z0-9_]+]] = arith.constant 0x42E0000000000000 : f64
 // CHECK-NEXT: %[[V4:[A-Za-z0-9_]+]] = arith.cmpf ole, %[[V3]], %[[CST_1]] : f64
 // CHECK-NEXT: %[[V5:[A-Za-z0-9_]+]] = arith.andi %[[V2]], %[[V4]] : i1
-// CHECK-NEXT: call @relax.check.8(%[[V5]], %[[I]]) : (i1, index) -> ()
-// CHECK-NEXT: %[[ALLOC:[A-Za-z0-9_]+]] = memref.alloc(%[[I]]) : memref<3x?x5xf16>
+// CHECK-NEXT: call @relax.check.10(%[[V5]], %[[I]]) : (i1, index) -> ()
+// CHECK-NEXT: %[[ALLOC:[A-Za-z0-9_]+]] = memref.alloc(%[[I]]) : memref<3x?x5xf64>
 // CHECK-NEXT: %[[V6:[A-Za-z0-9_]+]] = arith.addi %[[I]], %[[J]] : index
 // CHECK-NEXT: %[[V7:[A-Za-z0-9_]+]] = arith.subi %[[V6]], %[[C3]] : index
 // CHECK-NEXT: %[[V8:[A-Za-z0-9_]+]] = arith.muli %[[V7]], %[[I]] : index
@@ -145,13 +166,13 @@ func.func private @steps(%i: index) attributes {relax.prim_func} {
 // CHECK-NEXT: %[[V30:[A-Za-z0-9_]+]] = arith.cmpf ole, %[[V29]], %[[CST_5]] : f64
 // CHECK-NEXT: %[[V31:[A-Za-z0-9_]+]] = arith.andi %[[V12]], %[[V28]] : i1
 // CHECK-NEXT: %[[V32:[A-Za-z0-9_]+]] = arith.andi %[[V31]], %[[V30]] : i1
-// CHECK-NEXT: call @relax.check.9(%[[V32]], %[[J]], %[[V9]]) : (i1, index, index) -> ()
+// CHECK-NEXT: call @relax.check.11(%[[V32]], %[[J]], %[[V9]]) : (i1, index, index) -> ()
 // CHECK-NEXT: %[[V33:[A-Za-z0-9_]+]] = tensor.empty(%[[J]], %[[V9]]) : tensor<?x?xi1>
 // CHECK-NEXT: %[[ALLOC_6:[A-Za-z0-9_]+]] = memref.alloc() : memref<4xf32>
 // CHECK-NEXT: return
 func.func private @allocations(%i: index, %j: index) attributes {relax.prim_func} {
   %c3 = arith.constant 3 : index
-  %0 = memref.alloc(%i) : memref<3x?x5xf16>
+  %0 = memref.alloc(%i) : memref<3x?x5xf64>
   %1 = arith.addi %i, %j : index
   %2 = arith.subi %1, %c3 : index
   %3 = arith.muli %2, %i : index
@@ -211,14 +232,14 @@ func.func private @sizes_not_proved(%a: memref<?x?xf32>) attributes {
 // CHECK-NEXT: %[[DIM:[A-Za-z0-9_]+]] = memref.dim %[[A]], %[[C1]] : memref<?x?xf32>
 // CHECK-NEXT: %[[C7:[A-Za-z0-9_]+]] = arith.constant 7 : index
 // CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = arith.cmpi eq, %[[DIM]], %[[C7]] : index
-// CHECK-NEXT: call @relax.check.17(%[[V0]], %[[DIM]], %[[C7]]) : (i1, index, index) -> ()
+// CHECK-NEXT: call @relax.check.19(%[[V0]], %[[DIM]], %[[C7]]) : (i1, index, index) -> ()
 // CHECK-NEXT: %[[CAST:[A-Za-z0-9_]+]] = memref.cast %[[A]] : memref<?x?xf32> to memref<?x7xf32>
 // CHECK-NEXT: %[[CAST_0:[A-Za-z0-9_]+]] = tensor.cast %[[B]] : tensor<4x?xf32> to tensor<?x?xf32>
 // CHECK-NEXT: %[[C1_1:[A-Za-z0-9_]+]] = arith.constant 1 : index
 // CHECK-NEXT: %[[DIM_2:[A-Za-z0-9_]+]] = tensor.dim %[[B]], %[[C1_1]] : tensor<4x?xf32>
 // CHECK-NEXT: %[[C3:[A-Za-z0-9_]+]] = arith.constant 3 : index
 // CHECK-NEXT: %[[V1:[A-Za-z0-9_]+]] = arith.cmpi eq, %[[DIM_2]], %[[C3]] : index
-// CHECK-NEXT: call @relax.check.18(%[[V1]], %[[DIM_2]], %[[C3]]) : (i1, index, index) -> ()
+// CHECK-NEXT: call @relax.check.20(%[[V1]], %[[DIM_2]], %[[C3]]) : (i1, index, index) -> ()
 // CHECK-NEXT: %[[CAST_3:[A-Za-z0-9_]+]] = tensor.cast %[[B]] : tensor<4x?xf32> to tensor<4x3xf32>
 // CHECK-NEXT: return
 func.func private @casts(%a: memref<?x?xf32>, %b: tensor<4x?xf32>) attributes {relax.prim_func} {
@@ -235,7 +256,7 @@ func.func private @casts(%a: memref<?x?xf32>, %b: tensor<4x?xf32>) attributes {r
 // CHECK-NEXT: %[[C0_0:[A-Za-z0-9_]+]] = arith.constant 0 : index
 // CHECK-NEXT: %[[DIM_1:[A-Za-z0-9_]+]] = memref.dim %[[B]], %[[C0_0]] : memref<?x4xf32>
 // CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = arith.cmpi eq, %[[DIM]], %[[DIM_1]] : index
-// CHECK-NEXT: call @relax.check.19(%[[V0]], %[[DIM]], %[[DIM_1]]) : (i1, index, index) -> ()
+// CHECK-NEXT: call @relax.check.21(%[[V0]], %[[DIM]], %[[DIM_1]]) : (i1, index, index) -> ()
 // CHECK-NEXT: memref.copy %[[A]], %[[B]] : memref<?x4xf32> to memref<?x4xf32>
 // CHECK-NEXT: memref.copy %[[A]], %[[A]] : memref<?x4xf32> to memref<?x4xf32>
 // CHECK-NEXT: return
@@ -264,7 +285,7 @@ func.func private @sizes_agree(%a: memref<?xf32>, %b: memref<?xf32>, %c: memref<
 // CHECK-SAME: %[[A:[A-Za-z0-9_]+]]:{{.*}}%[[I:[A-Za-z0-9_]+]]:{{.*}}%[[J:[A-Za-z0-9_]+]]:{{.*}}%[[K:[A-Za-z0-9_]+]]:
 // CHECK-NEXT: %[[C1:[A-Za-z0-9_]+]] = arith.constant 1 : index
 // CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = arith.cmpi sge, %[[K]], %[[C1]] : index
-// CHECK-NEXT: call @relax.check.20(%[[V0]], %[[K]], %[[C1]]) : (i1, index, index) -> ()
+// CHECK-NEXT: call @relax.check.22(%[[V0]], %[[K]], %[[C1]]) : (i1, index, index) -> ()
 // CHECK-NEXT: %[[C0:[A-Za-z0-9_]+]] = arith.constant 0 : index
 // CHECK-NEXT: %[[DIM:[A-Za-z0-9_]+]] = memref.dim %[[A]], %[[C0]] : memref<?xf32>
 // CHECK-NEXT: %[[V1:[A-Za-z0-9_]+]] = arith.subi %[[DIM]], %[[I]] : index
@@ -279,7 +300,7 @@ func.func private @sizes_agree(%a: memref<?xf32>, %b: memref<?xf32>, %c: memref<
 // CHECK-NEXT: %[[V8:[A-Za-z0-9_]+]] = arith.cmpi eq, %[[J]], %[[C0_1]] : index
 // CHECK-NEXT: %[[V9:[A-Za-z0-9_]+]] = arith.andi %[[V7]], %[[V8]] : i1
 // CHECK-NEXT: %[[V10:[A-Za-z0-9_]+]] = arith.ori %[[V6]], %[[V9]] : i1
-// CHECK-NEXT: call @relax.check.21(%[[V10]], %[[I]], %[[J]], %[[DIM]], %[[K]]) : (i1, index, index, index, index) -> ()
+// CHECK-NEXT: call @relax.check.23(%[[V10]], %[[I]], %[[J]], %[[DIM]], %[[K]]) : (i1, index, index, index, index) -> ()
 // CHECK-NEXT: %[[SUBVIEW:[A-Za-z0-9_]+]] = memref.subview %[[A]][%[[I]]] [%[[J]]] [%[[K]]] : memref<?xf32> to memref<?xf32, strided<[?], offset: ?>>
 // CHECK-NEXT: return
 func.func private @slices(%a: memref<?xf32>, %i: index, %j: index, %k: index) attributes {relax.prim_func} {
@@ -305,11 +326,11 @@ func.func private @slices(%a: memref<?xf32>, %i: index, %j: index, %k: index) at
 // CHECK-NEXT: %[[V7:[A-Za-z0-9_]+]] = arith.cmpi eq, %[[K]], %[[C0_2]] : index
 // CHECK-NEXT: %[[V8:[A-Za-z0-9_]+]] = arith.andi %[[V6]], %[[V7]] : i1
 // CHECK-NEXT: %[[V9:[A-Za-z0-9_]+]] = arith.ori %[[V5]], %[[V8]] : i1
-// CHECK-NEXT: call @relax.check.22(%[[V9]], %[[C0]], %[[K]], %[[DIM]], %[[C1_0]]) : (i1, index, index, index, index) -> ()
+// CHECK-NEXT: call @relax.check.24(%[[V9]], %[[C0]], %[[K]], %[[DIM]], %[[C1_0]]) : (i1, index, index, index, index) -> ()
 // CHECK-NEXT: %[[C0_3:[A-Za-z0-9_]+]] = arith.constant 0 : index
 // CHECK-NEXT: %[[DIM_4:[A-Za-z0-9_]+]] = tensor.dim %[[A]], %[[C0_3]] : tensor<?xf32>
 // CHECK-NEXT: %[[V10:[A-Za-z0-9_]+]] = arith.cmpi eq, %[[DIM_4]], %[[K]] : index
-// CHECK-NEXT: call @relax.check.23(%[[V10]], %[[DIM_4]], %[[K]]) : (i1, index, index) -> ()
+// CHECK-NEXT: call @relax.check.25(%[[V10]], %[[DIM_4]], %[[K]]) : (i1, index, index) -> ()
 // CHECK-NEXT: %[[INSERTED_SLICE:[A-Za-z0-9_]+]] = tensor.insert_slice %[[A]] into %[[B]][2, 0] [1, %[[K]]] [1, 1] : tensor<?xf32> into tensor<8x?xf32>
 // CHECK-NEXT: return
 func.func private @inserted(%a: tensor<?xf32>, %b: tensor<8x?xf32>, %k: index) attributes {relax.prim_func} {
@@ -335,6 +356,8 @@ func.func private @slices_proved(%a: memref<9xf32>, %b: memref<?xf32>) attribute
   %0 = memref.subview %a[2] [7] [1] : memref<9xf32> to memref<7xf32, strided<[1], offset: 2>>
   %1 = memref.subview %a[1] [3] [3] : memref<9xf32> to memref<3xf32, strided<[3], offset: 1>>
   %2 = memref.subview %a[8] [0] [1] : memref<9xf32> to memref<0xf32, strided<[1], offset: 8>>
+  %step = memref.subview %b[0] [2] [3] : memref<?xf32> to memref<2xf32, strided<[3]>>
+  %one = memref.subview %b[3] [1] [2] : memref<?xf32> to memref<1xf32, strided<[2], offset: 3>>
   %3 = memref.subview %b[4] [%n] [1] : memref<?xf32> to memref<?xf32, strided<[1], offset: 4>>
   scf.for %i = %c0 to %size step %c1 {
     %4 = memref.subview %b[%i] [1] [1] : memref<?xf32> to memref<1xf32, strided<[1], offset: ?>>
@@ -348,7 +371,7 @@ func.func private @slices_proved(%a: memref<9xf32>, %b: memref<?xf32>) attribute
 
 // One element too many in each.
 // CHECK-LABEL: @slices_not_proved(
-// CHECK-COUNT-5: call @relax.check
+// CHECK-COUNT-8: call @relax.check
 // CHECK-NOT: call @relax.check
 // CHECK: return
 func.func private @slices_not_proved(%b: memref<?xf32>, %k: index) attributes {
@@ -366,6 +389,70 @@ func.func private @slices_not_proved(%b: memref<?xf32>, %k: index) attributes {
     %4 = memref.subview %b[%i] [2] [1] : memref<?xf32> to memref<2xf32, strided<[1], offset: ?>>
   }
   %5 = memref.subview %b[0] [%k] [1] : memref<?xf32> to memref<?xf32, strided<[1]>>
+  %c5 = arith.constant 5 : index
+  %less = arith.subi %size, %c5 : index
+  %6 = memref.subview %b[0] [%less] [1] : memref<?xf32> to memref<?xf32, strided<[1]>>
+  scf.for %i = %c0 to %size step %c1 {
+    %before = arith.subi %i, %c1 : index
+    %7 = memref.subview %b[%before] [1] [1] : memref<?xf32> to memref<1xf32, strided<[1], offset: ?>>
+  }
+  %8 = memref.subview %b[4] [1] [2] : memref<?xf32> to memref<1xf32, strided<[2], offset: 4>>
+  return
+}
+
+// In steps of 3 in 10 elements, two begin at 6 at most.
+// CHECK-LABEL: @steps_of_three(
+// CHECK: scf.for
+// CHECK-NEXT: memref.subview
+// CHECK: scf.for
+// CHECK: call @relax.check
+// CHECK-NEXT: memref.subview
+// CHECK: return
+func.func private @steps_of_three(%a: memref<10xf32>) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c7 = arith.constant 7 : index
+  %c8 = arith.constant 8 : index
+  scf.for %i = %c0 to %c7 step %c1 {
+    %0 = memref.subview %a[%i] [2] [3] : memref<10xf32> to memref<2xf32, strided<[3], offset: ?>>
+  }
+  scf.for %i = %c0 to %c8 step %c1 {
+    %0 = memref.subview %a[%i] [2] [3] : memref<10xf32> to memref<2xf32, strided<[3], offset: ?>>
+  }
+  return
+}
+
+// A step that is not known, a product as a width, and buffers of sizes that are not known.
+// CHECK-LABEL: @slices_unknown(
+// CHECK-COUNT-8: call @relax.check
+// CHECK-NOT: call @relax.check
+// CHECK: return
+func.func private @slices_unknown(%a: memref<9xf32>, %b: memref<?xf32>, %c: memref<1xindex>, %n: index, %m: index) attributes {
+  relax.prim_func, relax.params = [
+    {name = "A", shape = [9], dtype = "float32"}, {name = "B", shape = ["n*m"], dtype = "float32"},
+    {name = "C", shape = [1], dtype = "int64"}, {name = "n"}, {name = "m"}
+  ]
+} {
+  %c0 = arith.constant 0 : index
+  %0 = memref.subview %a[0] [1] [%n] : memref<9xf32> to memref<1xf32, strided<[?]>>
+  %product = arith.muli %n, %m : index
+  %1 = memref.subview %b[0] [%product] [1] : memref<?xf32> to memref<?xf32, strided<[1]>>
+  %k = memref.load %c[%c0] : memref<1xindex>
+  %2 = tensor.empty(%k) : tensor<?xf32>
+  %3 = tensor.extract_slice %2[0] [1] [1] : tensor<?xf32> to tensor<1xf32>
+  %4 = tensor.empty(%n) : tensor<?xf32>
+  %5 = linalg.generic {
+    indexing_maps = [affine_map<(i) -> (i + 1)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]
+  } ins(%2 : tensor<?xf32>) outs(%4 : tensor<?xf32>) {
+  ^bb0(%y: f32, %z: f32):
+    linalg.yield %y : f32
+  } -> tensor<?xf32>
+  %6 = linalg.generic {
+    indexing_maps = [affine_map<(i) -> (i + 1)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]
+  } ins(%4 : tensor<?xf32>) outs(%2 : tensor<?xf32>) {
+  ^bb0(%y: f32, %z: f32):
+    linalg.yield %y : f32
+  } -> tensor<?xf32>
   return
 }
 
@@ -395,7 +482,7 @@ func.func private @slices_not_proved(%b: memref<?xf32>, %k: index) attributes {
 // CHECK-NEXT: %[[V15:[A-Za-z0-9_]+]] = arith.mulf %[[V12]], %[[V7]] : f64
 // CHECK-NEXT: %[[V16:[A-Za-z0-9_]+]] = arith.cmpf oeq, %[[V1]], %[[V15]] : f64
 // CHECK-NEXT: %[[V17:[A-Za-z0-9_]+]] = arith.andi %[[V14]], %[[V16]] : i1
-// CHECK-NEXT: call @relax.check.29(%[[V17]], %[[DIM]], %[[I]], %[[C2]], %[[J]]) : (i1, index, index, index, index) -> ()
+// CHECK-NEXT: call @relax.check.43(%[[V17]], %[[DIM]], %[[I]], %[[C2]], %[[J]]) : (i1, index, index, index, index) -> ()
 // CHECK-NEXT: %[[C1:[A-Za-z0-9_]+]] = arith.constant 1 : index
 // CHECK-NEXT: %[[DIM_1:[A-Za-z0-9_]+]] = tensor.dim %[[A]], %[[C1]] : tensor<?x?xf32>
 // CHECK-NEXT: %[[V18:[A-Za-z0-9_]+]] = arith.index_cast %[[DIM_1]] : index to i64
@@ -408,7 +495,7 @@ func.func private @slices_not_proved(%b: memref<?xf32>, %k: index) attributes {
 // CHECK-NEXT: %[[V23:[A-Za-z0-9_]+]] = arith.mulf %[[CST_3]], %[[V21]] : f64
 // CHECK-NEXT: %[[V24:[A-Za-z0-9_]+]] = arith.cmpf oeq, %[[V19]], %[[V23]] : f64
 // CHECK-NEXT: %[[V25:[A-Za-z0-9_]+]] = arith.andi %[[V22]], %[[V24]] : i1
-// CHECK-NEXT: call @relax.check.30(%[[V25]], %[[DIM_1]], %[[K]]) : (i1, index, index) -> ()
+// CHECK-NEXT: call @relax.check.44(%[[V25]], %[[DIM_1]], %[[K]]) : (i1, index, index) -> ()
 // CHECK-NEXT: %[[EXPANDED:[A-Za-z0-9_]+]] = tensor.expand_shape %[[A]] {{\[\[}}0, 1, 2], [3{{\]\]}} output_shape [%[[I]], 2, %[[J]], %[[K]]] : tensor<?x?xf32> into tensor<?x2x?x?xf32>
 // CHECK-NEXT: return
 func.func private @expanded(%a: tensor<?x?xf32>, %i: index, %j: index, %k: index) attributes {relax.prim_func} {
@@ -430,18 +517,21 @@ func.func private @expanded_proved(%a: tensor<?x12xf32>, %b: tensor<?xf32>) attr
   return
 }
 
+// Another product, and a size that may be negative.
 // CHECK-LABEL: @expanded_otherwise(
-// CHECK-COUNT-1: call @relax.check
+// CHECK-COUNT-2: call @relax.check
 // CHECK-NOT: call @relax.check
 // CHECK: return
-func.func private @expanded_otherwise(%a: tensor<?xf32>, %b: tensor<?xf32>) attributes {
+func.func private @expanded_otherwise(%a: tensor<?xf32>, %b: tensor<?xf32>, %c: tensor<?xf32>, %m: index) attributes {
   relax.prim_func, relax.params = [
-    {name = "A", shape = ["4*n"], dtype = "float32"}, {name = "B", shape = ["n"], dtype = "float32"}
+    {name = "A", shape = ["4*n"], dtype = "float32"}, {name = "B", shape = ["n"], dtype = "float32"},
+    {name = "C", shape = ["2*m"], dtype = "float32"}, {name = "m"}
   ]
 } {
   %c0 = arith.constant 0 : index
   %n = tensor.dim %b, %c0 : tensor<?xf32>
   %0 = tensor.expand_shape %a [[0, 1]] output_shape [%n, 5] : tensor<?xf32> into tensor<?x5xf32>
+  %1 = tensor.expand_shape %c [[0, 1]] output_shape [2, %m] : tensor<?xf32> into tensor<2x?xf32>
   return
 }
 
@@ -455,7 +545,7 @@ func.func private @expanded_otherwise(%a: tensor<?xf32>, %b: tensor<?xf32>) attr
 // CHECK-NEXT: %[[C1:[A-Za-z0-9_]+]] = arith.constant 1 : index
 // CHECK-NEXT: %[[DIM_0:[A-Za-z0-9_]+]] = tensor.dim %[[C]], %[[C1]] : tensor<?x?xf32>
 // CHECK-NEXT: %[[V1:[A-Za-z0-9_]+]] = arith.cmpi eq, %[[DIM]], %[[DIM_0]] : index
-// CHECK-NEXT: call @relax.check.32(%[[V1]], %[[DIM]], %[[DIM_0]]) : (i1, index, index) -> ()
+// CHECK-NEXT: call @relax.check.47(%[[V1]], %[[DIM]], %[[DIM_0]]) : (i1, index, index) -> ()
 // CHECK-NEXT: linalg.generic
 // CHECK: return
 func.func private @loops(%a: tensor<?x?xf32>, %b: tensor<?xf32>, %c: tensor<?x?xf32>) attributes {relax.prim_func} {
@@ -473,7 +563,7 @@ func.func private @loops(%a: tensor<?x?xf32>, %b: tensor<?xf32>, %c: tensor<?x?x
 
 // The last index of an access of several loops, unless one of them is empty.
 // CHECK-LABEL: @windows(
-// CHECK-SAME: %[[A:[A-Za-z0-9_]+]]:{{.*}}%[[B:[A-Za-z0-9_]+]]:
+// CHECK-SAME: %[[A:[A-Za-z0-9_]+]]:{{.*}}%[[ONE:[A-Za-z0-9_]+]]:{{.*}}%[[B:[A-Za-z0-9_]+]]:{{.*}}%[[C:[A-Za-z0-9_]+]]:
 // CHECK-NEXT: %[[C0:[A-Za-z0-9_]+]] = arith.constant 0 : index
 // CHECK-NEXT: %[[DIM:[A-Za-z0-9_]+]] = tensor.dim %[[A]], %[[C0]] : tensor<?xf32>
 // CHECK-NEXT: %[[C0_0:[A-Za-z0-9_]+]] = arith.constant 0 : index
@@ -496,24 +586,45 @@ func.func private @loops(%a: tensor<?x?xf32>, %b: tensor<?xf32>, %c: tensor<?x?x
 // CHECK-NEXT: %[[V9:[A-Za-z0-9_]+]] = arith.divf %[[V8]], %[[CST_5]] : f64
 // CHECK-NEXT: %[[V10:[A-Za-z0-9_]+]] = math.floor %[[V9]] : f64
 // CHECK-NEXT: %[[V11:[A-Za-z0-9_]+]] = arith.addf %[[V7]], %[[V10]] : f64
-// CHECK-NEXT: %[[CST_6:[A-Za-z0-9_]+]] = arith.constant 3.000000e+00 : f64
-// CHECK-NEXT: %[[V12:[A-Za-z0-9_]+]] = arith.addf %[[V11]], %[[CST_6]] : f64
-// CHECK-NEXT: %[[V13:[A-Za-z0-9_]+]] = arith.cmpf olt, %[[V12]], %[[V1]] : f64
-// CHECK-NEXT: %[[CST_7:[A-Za-z0-9_]+]] = arith.constant 0.000000e+00 : f64
-// CHECK-NEXT: %[[V14:[A-Za-z0-9_]+]] = arith.cmpf oeq, %[[V3]], %[[CST_7]] : f64
-// CHECK-NEXT: %[[V15:[A-Za-z0-9_]+]] = arith.ori %[[V13]], %[[V14]] : i1
-// CHECK-NEXT: %[[CST_8:[A-Za-z0-9_]+]] = arith.constant 0.000000e+00 : f64
-// CHECK-NEXT: %[[V16:[A-Za-z0-9_]+]] = arith.cmpf oeq, %[[V5]], %[[CST_8]] : f64
-// CHECK-NEXT: %[[V17:[A-Za-z0-9_]+]] = arith.ori %[[V15]], %[[V16]] : i1
-// CHECK-NEXT: call @relax.check.33(%[[V17]], %[[DIM]], %[[DIM_1]], %[[DIM_2]]) : (i1, index, index, index) -> ()
+// CHECK-NEXT: %[[CST_6:[A-Za-z0-9_]+]] = arith.constant 1.000000e+00 : f64
+// CHECK-NEXT: %[[V12:[A-Za-z0-9_]+]] = arith.subf %[[V3]], %[[CST_6]] : f64
+// CHECK-NEXT: %[[CST_7:[A-Za-z0-9_]+]] = arith.constant 2.000000e+00 : f64
+// CHECK-NEXT: %[[V13:[A-Za-z0-9_]+]] = arith.divf %[[V12]], %[[CST_7]] : f64
+// CHECK-NEXT: %[[V14:[A-Za-z0-9_]+]] = math.floor %[[V13]] : f64
+// CHECK-NEXT: %[[V15:[A-Za-z0-9_]+]] = arith.addf %[[V11]], %[[V14]] : f64
+// CHECK-NEXT: %[[CST_8:[A-Za-z0-9_]+]] = arith.constant 3.000000e+00 : f64
+// CHECK-NEXT: %[[V16:[A-Za-z0-9_]+]] = arith.addf %[[V15]], %[[CST_8]] : f64
+// CHECK-NEXT: %[[V17:[A-Za-z0-9_]+]] = arith.cmpf olt, %[[V16]], %[[V1]] : f64
+// CHECK-NEXT: %[[CST_9:[A-Za-z0-9_]+]] = arith.constant 0.000000e+00 : f64
+// CHECK-NEXT: %[[V18:[A-Za-z0-9_]+]] = arith.cmpf oeq, %[[V3]], %[[CST_9]] : f64
+// CHECK-NEXT: %[[V19:[A-Za-z0-9_]+]] = arith.ori %[[V17]], %[[V18]] : i1
+// CHECK-NEXT: %[[CST_10:[A-Za-z0-9_]+]] = arith.constant 0.000000e+00 : f64
+// CHECK-NEXT: %[[V20:[A-Za-z0-9_]+]] = arith.cmpf oeq, %[[V5]], %[[CST_10]] : f64
+// CHECK-NEXT: %[[V21:[A-Za-z0-9_]+]] = arith.ori %[[V19]], %[[V20]] : i1
+// CHECK-NEXT: call @relax.check.48(%[[V21]], %[[DIM]], %[[DIM_1]], %[[DIM_2]]) : (i1, index, index, index) -> ()
+// CHECK-NEXT: %[[C0_11:[A-Za-z0-9_]+]] = arith.constant 0 : index
+// CHECK-NEXT: %[[DIM_12:[A-Za-z0-9_]+]] = tensor.dim %[[B]], %[[C0_11]] : tensor<?x?xf32>
+// CHECK-NEXT: %[[C0_13:[A-Za-z0-9_]+]] = arith.constant 0 : index
+// CHECK-NEXT: %[[DIM_14:[A-Za-z0-9_]+]] = tensor.dim %[[C]], %[[C0_13]] : tensor<?x?xf32>
+// CHECK-NEXT: %[[V22:[A-Za-z0-9_]+]] = arith.cmpi eq, %[[DIM_12]], %[[DIM_14]] : index
+// CHECK-NEXT: call @relax.check.49(%[[V22]], %[[DIM_12]], %[[DIM_14]]) : (i1, index, index) -> ()
+// CHECK-NEXT: %[[C1_15:[A-Za-z0-9_]+]] = arith.constant 1 : index
+// CHECK-NEXT: %[[DIM_16:[A-Za-z0-9_]+]] = tensor.dim %[[B]], %[[C1_15]] : tensor<?x?xf32>
+// CHECK-NEXT: %[[C1_17:[A-Za-z0-9_]+]] = arith.constant 1 : index
+// CHECK-NEXT: %[[DIM_18:[A-Za-z0-9_]+]] = tensor.dim %[[C]], %[[C1_17]] : tensor<?x?xf32>
+// CHECK-NEXT: %[[V23:[A-Za-z0-9_]+]] = arith.cmpi eq, %[[DIM_16]], %[[DIM_18]] : index
+// CHECK-NEXT: call @relax.check.50(%[[V23]], %[[DIM_16]], %[[DIM_18]]) : (i1, index, index) -> ()
 // CHECK-NEXT: linalg.generic
 // CHECK: return
-func.func private @windows(%a: tensor<?xf32>, %b: tensor<?x?xf32>) attributes {relax.prim_func} {
+func.func private @windows(%a: tensor<?xf32>, %one: tensor<1xf32>, %b: tensor<?x?xf32>, %c: tensor<?x?xf32>) attributes {relax.prim_func} {
   %0 = linalg.generic {
-    indexing_maps = [affine_map<(i, j) -> (i * 2 + j floordiv 4 + 3)>, affine_map<(i, j) -> (i, j)>],
+    indexing_maps = [
+      affine_map<(i, j) -> (i * 2 + j floordiv 4 + i floordiv 2 + 3)>, affine_map<(i, j) -> (0)>,
+      affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>
+    ],
     iterator_types = ["parallel", "parallel"]
-  } ins(%a : tensor<?xf32>) outs(%b : tensor<?x?xf32>) {
-  ^bb0(%y: f32, %z: f32):
+  } ins(%a, %one, %b : tensor<?xf32>, tensor<1xf32>, tensor<?x?xf32>) outs(%c : tensor<?x?xf32>) {
+  ^bb0(%y: f32, %v: f32, %w: f32, %z: f32):
     linalg.yield %y : f32
   } -> tensor<?x?xf32>
   return
@@ -564,7 +675,7 @@ func.func private @windows_not_proved(%a: tensor<?xf32>, %b: tensor<?x8xf32>) at
 // CHECK-NEXT: %[[C0_0:[A-Za-z0-9_]+]] = arith.constant 0 : index
 // CHECK-NEXT: %[[DIM_1:[A-Za-z0-9_]+]] = tensor.dim %[[C]], %[[C0_0]] : tensor<?xf32>
 // CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = arith.cmpi eq, %[[DIM]], %[[DIM_1]] : index
-// CHECK-NEXT: call @relax.check.35(%[[V0]], %[[DIM]], %[[DIM_1]]) : (i1, index, index) -> ()
+// CHECK-NEXT: call @relax.check.52(%[[V0]], %[[DIM]], %[[DIM_1]]) : (i1, index, index) -> ()
 // CHECK-NEXT: return %[[B]], %[[A]]
 func.func private @results(%a: tensor<?xf32>, %b: tensor<?xf32>, %c: tensor<?xf32>) -> (tensor<?xf32>, tensor<?xf32>) attributes {
   relax.prim_func, relax.unchecked = array<i64: 1, 2>
@@ -572,8 +683,7 @@ func.func private @results(%a: tensor<?xf32>, %b: tensor<?xf32>, %c: tensor<?xf3
   return %b, %a : tensor<?xf32>, tensor<?xf32>
 }
 
-// Declarations and other functions are not checked.
-func.func private @declared(%i: index) attributes {relax.prim_func}
+// Other functions are not checked.
 // CHECK-LABEL: @host(
 // CHECK-NOT: call @relax.check
 // CHECK: return

@@ -1,6 +1,8 @@
 // RUN: relax-opt %s --check-bounds | filecheck %s
 // RUN: relax-opt %s --check-bounds="mode=all" | filecheck %s --check-prefix=ALL
 // RUN: relax-opt %s --check-bounds="mode=none" | filecheck %s --check-prefix=NONE
+// RUN: not relax-opt %s --check-bounds="mode=some" 2>&1 | filecheck %s --check-prefix=MODE
+// MODE: is one of auto, all, none, not 'some'
 // check_bounds.py, index_ranges.py: what is proved needs no check.
 
 // CHECK: relax.check = {kind = "BoundsError", message = "gather: 'A': index {0} is out of range for dimension 0 of size {1}, at
@@ -110,5 +112,26 @@ func.func private @proved(%a: memref<?xf32>, %table: memref<4xf32>, %out: memref
     %z = memref.load %rows[%i] : memref<?xf32, strided<[1]>>
     memref.store %z, %out[%i] : memref<?xf32>
   }
+  return
+}
+
+// Where indices are proved, sizes alone are checked; in mode=all both.
+// CHECK-LABEL: func.func private @indices_proved
+// CHECK-NOT: relax.indices_proved
+// CHECK-NOT: call @relax.check
+// CHECK: memref.load
+// CHECK: call @relax.check
+// CHECK-NEXT: memref.copy
+// CHECK: return
+// ALL-LABEL: func.func private @indices_proved
+// ALL: call @relax.check
+// ALL-NEXT: memref.load
+// ALL: call @relax.check
+// ALL-NEXT: memref.copy
+func.func private @indices_proved(%a: memref<?xf32>, %b: memref<?xf32>, %i: index) attributes {
+  relax.prim_func, relax.unchecked = array<i64>, relax.indices_proved
+} {
+  %x = memref.load %a[%i] : memref<?xf32>
+  memref.copy %a, %b : memref<?xf32> to memref<?xf32>
   return
 }

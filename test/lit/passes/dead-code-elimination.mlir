@@ -3,6 +3,9 @@
 
 !v = tensor<?xf32, #relax.shape<["n"]>>
 
+// CHECK: memref.global
+memref.global "private" constant @table : memref<2xf32> = dense<0.0>
+
 // CHECK-LABEL: func.func @main
 // CHECK-NOT: relax.exp
 // CHECK-NOT: relax.dataflow
@@ -80,7 +83,7 @@ func.func @branches(%x: !v, %y: tensor<?xf32>, %c: i1) -> !v {
 // CHECK-DAG: table = {first = @in_table}
 // CHECK: return
 func.func @names(%x: !v) -> !v {
-  %a = "relax.exp"(%x) {test.alone = @alone, test.list = [@listed], test.table = {first = @in_table}} : (!v) -> !v
+  %a = "relax.exp"(%x) {test.alone = @alone, test.list = [@listed], test.table = {first = @in_table}, test.none = @none} : (!v) -> !v
   return %a : !v
 }
 // CHECK-LABEL: func.func private @alone
@@ -109,6 +112,8 @@ func.func private @pure(%x: !v) -> !v {
 
 // CHECK-LABEL: func.func private @effect
 // CHECK: relax.call_packed
+// CHECK: %[[U:[A-Za-z0-9_]+]] = "relax.updated"
+// CHECK: return %[[U]]
 func.func private @effect(%x: !v) -> !v {
   %t = builtin.unrealized_conversion_cast %x : !v to tuple<!v>
   %c = "relax.call_packed"(%t) {func = "f", arg_spec = [unit]} : (tuple<!v>) -> tuple<>
@@ -127,4 +132,20 @@ func.func private @pong(%x: !v) -> !v {
   %t = builtin.unrealized_conversion_cast %x : !v to tuple<!v>
   %r = "relax.call"(%t) {callee = @ping} : (tuple<!v>) -> !v
   return %r : !v
+}
+
+// A function inside of a function loses what it does not use.
+// CHECK-LABEL: func.func @lambda
+// CHECK: relax.lambda
+// CHECK-NEXT: ^bb0(%[[P:[a-z0-9_]+]]:
+// CHECK-NEXT: %[[A:[A-Za-z0-9_]+]] = "relax.abs"(%[[P]])
+// CHECK-NEXT: "relax.lambda_return"(%[[A]])
+func.func @lambda(%x: !v) -> !relax.callable<[tensor<?xf32, #relax.shape<["n"]>>], tensor<?xf32, #relax.shape<["n"]>>, true> {
+  %l = "relax.lambda"() ({
+  ^bb0(%p: !v):
+    %e = "relax.exp"(%p) : (!v) -> !v
+    %a = "relax.abs"(%p) : (!v) -> !v
+    "relax.lambda_return"(%a) : (!v) -> ()
+  }) {names = ["p"]} : () -> !relax.callable<[tensor<?xf32, #relax.shape<["n"]>>], tensor<?xf32, #relax.shape<["n"]>>, true>
+  return %l : !relax.callable<[tensor<?xf32, #relax.shape<["n"]>>], tensor<?xf32, #relax.shape<["n"]>>, true>
 }

@@ -137,25 +137,61 @@ func.func @results(%t: tuple<!v, i64>, %x: !v) -> !v {
   return %x : !v
 }
 
+// A tuple that is used after the call, too, and one with a conditional between.
+// CHECK-LABEL: @other_uses(
+// CHECK-SAME: %[[X:[A-Za-z0-9_]+]]:{{.*}}%[[Y:[A-Za-z0-9_]+]]:{{.*}}%[[C:[A-Za-z0-9_]+]]:
+// CHECK-NEXT: %[[T:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]]
+// CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]]
+// CHECK-NEXT: %[[V1:[A-Za-z0-9_]+]] = "relax.call_packed"(%[[V0]]) {arg_spec = [unit], func = "f"}
+// CHECK-NEXT: %[[V2:[A-Za-z0-9_]+]] = "relax.updated"(%[[X]])
+// CHECK-NEXT: %[[F:[A-Za-z0-9_]+]] = tensor.extract %[[C]][] : tensor<i1>
+// CHECK-NEXT: %[[V3:[A-Za-z0-9_]+]] = scf.if %[[F]]
+// CHECK-NEXT: %[[V7:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[Y]]
+// CHECK-NEXT: %[[V8:[A-Za-z0-9_]+]] = "relax.call_packed"(%[[V7]]) {arg_spec = [unit], func = "f"}
+// CHECK-NEXT: %[[V9:[A-Za-z0-9_]+]] = "relax.updated"(%[[Y]])
+// CHECK-NEXT: scf.yield %[[V9]]
+// CHECK-NEXT: } else {
+// CHECK-NEXT: scf.yield %[[Y]]
+// CHECK: %[[V4:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[V3]]
+// CHECK-NEXT: %[[V5:[A-Za-z0-9_]+]] = "relax.call_packed"(%[[V4]]) {arg_spec = [unit], func = "f"}
+// CHECK-NEXT: %[[V6:[A-Za-z0-9_]+]] = "relax.updated"(%[[V3]])
+// CHECK-NEXT: return %[[T]]
+func.func @other_uses(%x: !v, %y: !v, %c: tensor<i1>) -> tuple<!v> {
+  %t = builtin.unrealized_conversion_cast %x : !v to tuple<!v>
+  %u = builtin.unrealized_conversion_cast %y : !v to tuple<!v>
+  %0 = "relax.call_packed"(%t) {func = "f", arg_spec = [unit]} : (tuple<!v>) -> tuple<>
+  %f = tensor.extract %c[] : tensor<i1>
+  %w = builtin.unrealized_conversion_cast %y : !v to tuple<!v>
+  scf.if %f {
+    %1 = "relax.call_packed"(%u) {func = "f", arg_spec = [unit]} : (tuple<!v>) -> tuple<>
+  }
+  %2 = "relax.call_packed"(%w) {func = "f", arg_spec = [unit]} : (tuple<!v>) -> tuple<>
+  return %t : tuple<!v>
+}
+
+// A rank that is not known may be the same.
+// CHECK-LABEL: func.func @rank
+// CHECK-SAME: (%[[X:[a-z0-9_]+]]: {{.*}}, %[[W:[a-z0-9_]+]]:
+// CHECK-NEXT: "relax.distinct"(%[[W]])
+func.func @rank(%x: !v, %w: tensor<*xf32>) -> !v {
+  %t = builtin.unrealized_conversion_cast %x, %w : !v, tensor<*xf32> to tuple<!v, tensor<*xf32>>
+  %0 = "relax.call_packed"(%t) {func = "f", arg_spec = [unit, unit]} : (tuple<!v, tensor<*xf32>>) -> tuple<>
+  return %x : !v
+}
+
 // Of another rank they cannot be one; a dtype that is not known may be the same.
 // CHECK-LABEL: @kinds(
-// CHECK-SAME: %[[X:[A-Za-z0-9_]+]]:{{.*}}%[[Y:[A-Za-z0-9_]+]]:{{.*}}%[[Z:[A-Za-z0-9_]+]]:{{.*}}%[[W:[A-Za-z0-9_]+]]:
+// CHECK-SAME: %[[X:[A-Za-z0-9_]+]]:{{.*}}%[[Y:[A-Za-z0-9_]+]]:{{.*}}%[[Z:[A-Za-z0-9_]+]]:
 // CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = "relax.distinct"(%[[Z]])
 // CHECK-NEXT: %[[V1:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]], %[[Y]], %[[V0]], %[[X]]
 // CHECK-NEXT: %[[V2:[A-Za-z0-9_]+]] = "relax.call_packed"(%[[V1]]) {arg_spec = [unit, unit, unit, unit], func = "f"}
 // CHECK-NEXT: %[[V3:[A-Za-z0-9_]+]] = "relax.updated"(%[[X]])
 // CHECK-NEXT: %[[V4:[A-Za-z0-9_]+]] = "relax.updated"(%[[Y]])
 // CHECK-NEXT: %[[V5:[A-Za-z0-9_]+]] = "relax.updated"(%[[V0]])
-// CHECK-NEXT: %[[U:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[V4]], %[[W]]
-// CHECK-NEXT: %[[V6:[A-Za-z0-9_]+]] = "relax.call_packed"(%[[U]]) {arg_spec = [unit, unit], func = "f"}
-// CHECK-NEXT: %[[V7:[A-Za-z0-9_]+]] = "relax.updated"(%[[V4]])
-// CHECK-NEXT: %[[V8:[A-Za-z0-9_]+]] = "relax.updated"(%[[W]])
 // CHECK-NEXT: return %[[V3]]
-func.func @kinds(%x: !v, %y: tensor<2x2xf32>, %z: tensor<?x!relax.any, #relax.shape<["n"]>>, %w: tensor<*xf32>) -> !v {
+func.func @kinds(%x: !v, %y: tensor<2x2xf32>, %z: tensor<?x!relax.any, #relax.shape<["n"]>>) -> !v {
   %t = builtin.unrealized_conversion_cast %x, %y, %z, %x : !v, tensor<2x2xf32>, tensor<?x!relax.any, #relax.shape<["n"]>>, !v to tuple<!v, tensor<2x2xf32>, tensor<?x!relax.any, #relax.shape<["n"]>>, !v>
   %0 = "relax.call_packed"(%t) {func = "f", arg_spec = [unit, unit, unit, unit]} : (tuple<!v, tensor<2x2xf32>, tensor<?x!relax.any, #relax.shape<["n"]>>, !v>) -> tuple<>
-  %u = builtin.unrealized_conversion_cast %y, %w : tensor<2x2xf32>, tensor<*xf32> to tuple<tensor<2x2xf32>, tensor<*xf32>>
-  %1 = "relax.call_packed"(%u) {func = "f", arg_spec = [unit, unit]} : (tuple<tensor<2x2xf32>, tensor<*xf32>>) -> tuple<>
   return %x : !v
 }
 
@@ -196,24 +232,35 @@ func.func @prints(%x: !v) -> !v {
 // CHECK-NEXT: %[[M:[A-Za-z0-9_]+]] = "relax.match_shape"(%[[X]]) {pattern = ["n"], result_dtype}
 // CHECK-NEXT: %[[A:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[M]]
 // CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = "relax.call_packed"(%[[A]]) {arg_spec = [unit], func = "f"}
-// CHECK-NEXT: %[[U:[A-Za-z0-9_]+]] = "relax.updated"(%[[X]])
 // CHECK-NEXT: %[[E:[A-Za-z0-9_]+]] = "relax.exp"(%[[Y]])
+// CHECK-NEXT: %[[U:[A-Za-z0-9_]+]] = "relax.updated"(%[[X]])
 // CHECK-NEXT: %[[B:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[E]]
 // CHECK-NEXT: %[[V1:[A-Za-z0-9_]+]] = "relax.call_packed"(%[[B]]) {arg_spec = [unit], func = "g"}
 // CHECK-NEXT: %[[V2:[A-Za-z0-9_]+]] = "relax.updated"(%[[E]])
 // CHECK-NEXT: %[[W:[A-Za-z0-9_]+]] = "relax.updated"(%[[Y]])
 // CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.add"(%[[V2]], %[[W]])
+// CHECK-NEXT: %[[D:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[Y]]
+// CHECK-NEXT: %[[V3:[A-Za-z0-9_]+]] = "relax.call_packed"(%[[D]]) {arg_spec = [unit], func = "h"}
+// CHECK-NEXT: %[[V4:[A-Za-z0-9_]+]] = "relax.updated"(%[[Y]])
+// CHECK-NEXT: %[[H:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[V4]]
+// CHECK-NEXT: %[[V5:[A-Za-z0-9_]+]] = "relax.call_packed"(%[[H]]) {arg_spec = [unit], func = "h"}
+// CHECK-NEXT: %[[K:[A-Za-z0-9_]+]] = "relax.updated"(%[[V4]])
 // CHECK-NEXT: return %[[U]], %[[R]]
 func.func @again(%x: !v, %y: !v) -> (!v, !v) {
   %m = "relax.match_shape"(%x) {pattern = ["n"], result_dtype = unit} : (!v) -> !v
   %a = builtin.unrealized_conversion_cast %m : !v to tuple<!v>
   %0 = "relax.call_packed"(%a) {func = "f", arg_spec = [unit]} : (tuple<!v>) -> tuple<>
-  %u = "relax.updated"(%x) : (!v) -> !v
   %e = "relax.exp"(%y) : (!v) -> !v
+  %u = "relax.updated"(%x) : (!v) -> !v
   %b = builtin.unrealized_conversion_cast %e : !v to tuple<!v>
   %1 = "relax.call_packed"(%b) {func = "g", arg_spec = [unit]} : (tuple<!v>) -> tuple<>
   %w = "relax.updated"(%y) : (!v) -> !v
   %r = "relax.add"(%e, %w) : (!v, !v) -> !v
+  %d = builtin.unrealized_conversion_cast %y : !v to tuple<!v>
+  %2 = "relax.call_packed"(%d) {func = "h", arg_spec = [unit]} : (tuple<!v>) -> tuple<>
+  %h = builtin.unrealized_conversion_cast %y : !v to tuple<!v>
+  %3 = "relax.call_packed"(%h) {func = "h", arg_spec = [unit]} : (tuple<!v>) -> tuple<>
+  %k = "relax.updated"(%y) : (!v) -> !v
   return %u, %r : !v, !v
 }
 
@@ -238,7 +285,8 @@ func.func @again(%x: !v, %y: !v) -> (!v, !v) {
 // CHECK-NEXT: scf.yield %[[L]]#0, %[[Y]]
 // CHECK: scf.if %[[F]] {
 // CHECK-NEXT: %[[E]] = "relax.exp"(%[[K]]#1)
-// CHECK: scf.for %[[I]] = %[[V0]] to %[[V1]] step %[[V1]]  : i64 {
+// CHECK-NEXT: }
+// CHECK-NEXT: scf.for %[[I]] = %[[V0]] to %[[V1]] step %[[V1]]  : i64 {
 // CHECK-NEXT: %[[E]] = "relax.exp"(%[[K]]#1)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.add"(%[[K]]#0, %[[L]]#0)
 // CHECK-NEXT: return %[[R]], %[[K]]#1

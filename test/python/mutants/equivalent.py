@@ -17,10 +17,88 @@ class Equivalent:
 
 EQUIVALENT = (
     Equivalent(
+        "lowering/analysis/check_bounds.py",
+        'elif op.name.startswith("linalg."):',
+        "elif True:",
+        "other ops have no indexing maps; the condition saves time",
+    ),
+    Equivalent(
+        "lowering/analysis/check_bounds.py",
+        "return a is not None and b is not None and prove_equal(a, b)",
+        "return True and b is not None and prove_equal(a, b)",
+        "an unknown size is not proved equal to a known one",
+    ),
+    Equivalent(
+        "lowering/analysis/check_bounds.py",
+        "return size is not None and prove_equal(size, total)",
+        "return True and prove_equal(size, total)",
+        "an unknown size is not proved equal to a known one",
+    ),
+    Equivalent(
+        "lowering/analysis/check_bounds.py",
+        "if not target.is_dynamic_dim(axis) and ir.ShapedType(source.type).is_dynamic_dim(axis):",
+        "if not target.is_dynamic_dim(axis) and True:",
+        "static sizes agree, which is proved",
+    ),
+    Equivalent(
+        "lowering/analysis/check_bounds.py",
+        "return equal if positive is None else arith.andi(positive, equal)",
+        "return equal if False else arith.andi(positive, equal)",
+        "a group of dimensions has one",
+    ),
+    Equivalent(
+        "lowering/analysis/check_bounds.py",
+        "constant = isinstance(divisor, ir.AffineConstantExpr) and ir.AffineConstantExpr(divisor).value > 0",
+        "constant = isinstance(divisor, ir.AffineConstantExpr) and ir.AffineConstantExpr(divisor).value >= 0",
+        "MLIR refuses a divisor of 0",
+    ),
+    Equivalent(
+        "lowering/analysis/check_bounds.py",
+        "constant = isinstance(divisor, ir.AffineConstantExpr) and ir.AffineConstantExpr(divisor).value > 0",
+        "constant = isinstance(divisor, ir.AffineConstantExpr) and ir.AffineConstantExpr(divisor).value > -1",
+        "MLIR refuses a divisor of 0",
+    ),
+    Equivalent(
+        "lowering/analysis/check_bounds.py",
+        "constant = isinstance(divisor, ir.AffineConstantExpr) and ir.AffineConstantExpr(divisor).value > 0",
+        "constant = isinstance(divisor, ir.AffineConstantExpr) and ir.AffineConstantExpr(divisor).value > 1",
+        "MLIR folds a divisor of 1",
+    ),
+    Equivalent(
+        "lowering/analysis/check_bounds.py",
+        "constant = isinstance(divisor, ir.AffineConstantExpr) and ir.AffineConstantExpr(divisor).value > 0",
+        "constant = True and ir.AffineConstantExpr(divisor).value > 0",
+        "in a map without symbols a divisor is a constant",
+    ),
+    Equivalent(
         "lowering/bufferize/bufferize.py",
         'TARGETS = {"tensor.cast": 0, "tensor.insert": 1, "tensor.insert_slice": 1}',
         'TARGETS = {"tensor.cast": -1, "tensor.insert": 1, "tensor.insert_slice": 1}',
         "a cast has one operand",
+    ),
+    Equivalent(
+        "lowering/bufferize/bufferize.py",
+        "elif isinstance(value, ir.BlockArgument) and value.owner == entry_block(function):",
+        "elif isinstance(value, ir.BlockArgument) and True:",
+        "a function returns no argument of a nested block",
+    ),
+    Equivalent(
+        "lowering/bufferize/bufferize.py",
+        "elif isinstance(value, ir.BlockArgument) and value.owner == entry_block(function):",
+        "elif True and value.owner == entry_block(function):",
+        "the owner of a result is an op, not a block",
+    ),
+    Equivalent(
+        "lowering/entry/emit_ffi_wrappers.py",
+        'names[part.exported[0]].replace(ENTRY_PREFIX, f"{ENTRY_GROUP}.", 1)',
+        'names[part.exported[0]].replace(ENTRY_PREFIX, f"{ENTRY_GROUP}.", 2)',
+        "the name of an entry begins with the prefix, and holds it once",
+    ),
+    Equivalent(
+        "lowering/entry/emit_ffi_wrappers.py",
+        "texts[1:1] = [DECLARED, CONSTRUCT]",
+        "texts[1: 0] = [DECLARED, CONSTRUCT]",
+        "an empty slice that begins at 1 is at 1",
     ),
     Equivalent(
         "lowering/entry/lower_objects.py",
@@ -93,6 +171,78 @@ EQUIVALENT = (
         "if wanted.encodings and not illegal:",
         "if False:",
         "nothing is reported then; the condition saves time",
+    ),
+    Equivalent(
+        "lowering/legalize/check_prim_funcs.py",
+        "rank = maps[0].value.n_dims",
+        "rank = maps[ 1].value.n_dims",
+        "all maps of an op have its loops as dimensions",
+    ),
+    Equivalent(
+        "lowering/legalize/check_prim_funcs.py",
+        'if op.name == "math.fma":',
+        "if False:",
+        "one that is not of bf16 is replaced by its like",
+    ),
+    Equivalent(
+        "lowering/legalize/check_prim_funcs.py",
+        "bits = Integers(op.operands[0].type).bits",
+        "bits = Integers(op.operands[ 1].type).bits",
+        "both operands of a shift have one type",
+    ),
+    Equivalent(
+        "lowering/legalize/check_prim_funcs.py",
+        'if op is None or op.name != "arith.constant" or not isinstance(op.attributes["value"], ir.FloatAttr):',
+        'if op is None or op.name != "arith.constant" or False:',
+        "a constant that is compared as a float is one",
+    ),
+    Equivalent(
+        "lowering/legalize/check_prim_funcs.py",
+        "if not prims:",
+        "if False:",
+        "without prim funcs nothing is found; the condition saves time",
+    ),
+    Equivalent(
+        "lowering/legalize/check_prim_funcs.py",
+        'elif op.name.startswith("linalg.") and len(op.regions):',
+        "elif True:",
+        "other ops have no indexing maps",
+    ),
+    Equivalent(
+        "lowering/legalize/check_prim_funcs.py",
+        'elif op.name.startswith("linalg.") and len(op.regions):',
+        "elif True and len(op.regions):",
+        "other ops have no indexing maps",
+    ),
+    Equivalent(
+        "lowering/legalize/expose_prim_funcs.py",
+        "prims = {op.name.value: op for op in functions_of(module) if PRIM_FUNC in op.attributes}",
+        "prims = {op.name.value: op for op in functions_of(module) if True}",
+        "a Relax function has no global symbol, and is no prim func of an entry",
+    ),
+    Equivalent(
+        "lowering/legalize/expose_prim_funcs.py",
+        "{symbol for dim in all_dims(info) if dim is not None for symbol in symbolic.symbols(dim)} - known",
+        "{symbol for dim in all_dims(info) if True for symbol in symbolic.symbols(dim)} - known",
+        "declared shapes are known",
+    ),
+    Equivalent(
+        "lowering/legalize/expose_prim_funcs.py",
+        "if param.shape is None or param.dtype is None:",
+        "if False or param.dtype is None:",
+        "a buffer declares both, an integer neither",
+    ),
+    Equivalent(
+        "lowering/legalize/expose_prim_funcs.py",
+        "if param.shape is None or param.dtype is None:",
+        "if param.shape is None or False:",
+        "a buffer declares both, an integer neither",
+    ),
+    Equivalent(
+        "lowering/legalize/expose_prim_funcs.py",
+        "return {*stores(name, prims, {}), *(tensors[len(tensors) - results :] if results else ())}",
+        "return {*stores(name, prims, {}), *(tensors[len(tensors) - results :] if True else ())}",
+        "the last 0 are none",
     ),
     Equivalent(
         "lowering/llvm/to_llvm.py",
@@ -371,6 +521,12 @@ EQUIVALENT = (
         "no dimension is added to a shape of the same rank",
     ),
     Equivalent(
+        "passes/convert_to_dataflow.py",
+        "(user, number) for user, number in uses if user.parent is None or user.parent.operation != dataflow",
+        "(user, number) for user, number in uses if False or user.parent.operation != dataflow",
+        "an op of a function has a parent",
+    ),
+    Equivalent(
         "passes/decompose_ops.py",
         "if dtype.bits >= 32:",
         "if dtype.bits >= 31:",
@@ -389,10 +545,28 @@ EQUIVALENT = (
         "queries and keys have the same last dimension",
     ),
     Equivalent(
+        "passes/expand_tuple_arguments.py",
+        "if any(isinstance(info, Tuple) for info in infos):",
+        "if True:",
+        "without tuples the parameters are replaced by their like",
+    ),
+    Equivalent(
         "passes/explicit_effects.py",
         "if latest:",
         "if True:",
         "nothing is replaced then; the condition saves time",
+    ),
+    Equivalent(
+        "passes/explicit_effects.py",
+        "while op is not None and op != call:",
+        "while True and op != call:",
+        "the call follows, or an op with regions that holds it",
+    ),
+    Equivalent(
+        "passes/explicit_effects.py",
+        "if new is not None and new != value:",
+        "if new is not None and True:",
+        "an operand that is the latest value is replaced by itself",
     ),
     Equivalent(
         "passes/fold_constant.py",
@@ -483,7 +657,10 @@ EQUIVALENT = (
     ),
     Equivalent(
         "passes/remove_redundant_reshape.py",
-        'VIEWS = frozenset(name.removeprefix("relax.") for name in ops_with(IsView) if name.startswith("relax."))',
+        (
+            'VIEWS = frozenset(name.removeprefix("relax.") for name in ops_with(IsView) if '
+            'name.startswith("relax."))'
+        ),
         'VIEWS = frozenset(name.removeprefix("relax.") for name in ops_with(IsView) if True)',
         "visitors see ops of Relax only",
     ),

@@ -1,4 +1,6 @@
 // RUN: not relax-opt --emit-ffi-wrappers --split-input-file %s 2>&1 | filecheck %s
+// RUN: not relax-opt --emit-ffi-wrappers=hand-on=f %s 2>&1 | filecheck %s --check-prefix=OPTION
+// OPTION: unknown option of pass 'emit-ffi-wrappers' 'hand-on'; known: separate
 // signature.py: a malformed relax.signature is named.
 
 // CHECK: relax.signature: kind 'list' of #0; known kinds: tensor, shape, int, object, tuple

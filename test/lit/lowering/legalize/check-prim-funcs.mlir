@@ -44,6 +44,7 @@ func.func private @add(%a: tensor<?xf32>, %b: tensor<?xf32>, %out: tensor<?xf32>
 // CHECK: arith.addf %{{.*}} fastmath<reassoc,nsz,arcp,contract,afn>
 // CHECK-NOT: math.fpowi
 // CHECK: memref.alloc()
+// CHECK-NOT: memref.alloca
 func.func private @arithmetic(%a: memref<4xi32>, %f: memref<4xf32>) attributes {relax.prim_func} {
   %c0 = arith.constant 0 : index
   %x = memref.load %a[%c0] : memref<4xi32>
@@ -94,3 +95,56 @@ func.func @main(%x: !n) -> !n {
   %1 = "relax.call_tir"(%0) {callee = @add, tir_vars = []} : (tuple<!n, !n>) -> !n
   return %1 : !n
 }
+
+// Affine loops become loops of scf; a function that another one calls declares nothing; alignments go.
+// CHECK-LABEL: func.func private @affine
+// CHECK-SAME: (%{{.*}}: memref<4xf32>) attributes {relax.prim_func} {
+// CHECK-NOT: affine.
+// CHECK: scf.for
+// CHECK: memref.load %{{[a-z]+}}[%{{[a-z]+}}] : memref<4xf32>
+// CHECK-NOT: affine.
+// CHECK: return
+func.func private @affine(%a: memref<4xf32>) attributes {
+  relax.prim_func, relax.unchecked = array<i64>, relax.indices_proved, relax.params = [{name = "A", shape = [4], dtype = "float32"}]
+} {
+  affine.for %i = 0 to 4 {
+    %x = memref.load %a[%i] {alignment = 64 : i64} : memref<4xf32>
+    memref.store %x, %a[%i] : memref<4xf32>
+  }
+  return
+}
+// CHECK-LABEL: func.func private @caller
+// CHECK-SAME: relax.params
+// CHECK: call @affine
+func.func private @caller(%a: memref<4xf32>, %n: index) attributes {
+  relax.prim_func, relax.params = [{name = "A", shape = [4], dtype = "float32"}, {name = "n"}]
+} {
+  call @affine(%a) : (memref<4xf32>) -> ()
+  return
+}
+
+// Views of plain buffers, small constants, the largest one, and larger tensors that are none.
+// CHECK-LABEL: func.func private @allowed
+func.func private @allowed(%a: tensor<4xf32>) attributes {relax.prim_func} {
+  %0 = arith.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %1 = arith.constant dense<1.0> : tensor<1073741824xf32>
+  %2 = tensor.empty() : tensor<4294967296xf32>
+  return
+}
+// CHECK-LABEL: func.func private @views
+func.func private @views(%a: memref<4x6xf32>) attributes {relax.prim_func, relax.loop_kind = "none"} {
+  %0 = memref.collapse_shape %a [[0, 1]] : memref<4x6xf32> into memref<24xf32>
+  %1 = memref.expand_shape %0 [[0, 1]] output_shape [6, 4] : memref<24xf32> into memref<6x4xf32>
+  %2 = memref.cast %a : memref<4x6xf32> to memref<?x6xf32>
+  return
+}
+
+// A kernel that legalize-ops has made keeps its claims; marks and claims of a changed body go.
+// CHECK-LABEL: func.func private @changed
+// CHECK-SAME: attributes {relax.prim_func} {
+func.func private @changed(%a: memref<4xf32>) attributes {
+  relax.prim_func, relax.kernel = "softmax", relax.kernel_attrs = {axis = 1 : i64}, relax.kernel_seal = "0123456789abcdef"
+} {
+  return
+}
+

@@ -108,3 +108,12 @@ func.func private @f(%a: memref<2xf32>) attributes {relax.prim_func} { return }
 func.func @main(%x: tensor<2xf32> {relax.name = "A"}) attributes {relax.exposes = {callee = @f, written = array<i64>}} {
   return
 }
+
+// -----
+
+// CHECK: function 'main' has an attribute relax.exposes that expose-prim-funcs has not made: leave it out
+func.func private @f(%n: index, %a: memref<2xf32>) attributes {relax.prim_func, relax.params = [{name = "n"}, {name = "A", shape = [2], dtype = "float32"}]} { return }
+func.func @main(%n: i64 {relax.name = "n"}, %x: tensor<2xf32> {relax.name = "A"}) attributes {relax.exposes = {callee = @f, written = array<i64>}} {
+  %m = arith.addi %n, %n : i64
+  return
+}

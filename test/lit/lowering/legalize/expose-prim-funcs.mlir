@@ -44,12 +44,12 @@ func.func @main() -> tensor<2xf32> {
 // CHECK: func.func private @sized.prim(
 // CHECK: func.func private @extern(
 // CHECK: func.func @sized(
-// CHECK-SAME: %[[N:[A-Za-z0-9_]+]]: i64 {relax.name = "n"}
 // CHECK-SAME: %{{[A-Za-z0-9_]+}}: tensor<?xf32, #relax.shape<["n + 1"]>> {relax.name = "A"}
 // CHECK-SAME: %{{[A-Za-z0-9_]+}}: tensor<4xf32> {relax.name = "B"}
-// CHECK-SAME: relax.exposes = {callee = @sized.prim, written = array<i64: 1, 2>}
+// CHECK-SAME: %[[N:[A-Za-z0-9_]+]]: i64 {relax.name = "n"}
+// CHECK-SAME: relax.exposes = {callee = @sized.prim, written = array<i64: 0, 1>}
 // CHECK-NOT: func.func
-func.func private @sized(%n: index, %a: tensor<?xf32>, %b: tensor<4xf32>) -> (tensor<?xf32>, tensor<4xf32>) attributes {relax.prim_func, relax.prim_attrs = {tir.noalias = true}, relax.params = [{name = "n"}, {name = "A", shape = ["n + 1"], dtype = "float32"}, {name = "B", shape = [4], dtype = "float32"}]} {
+func.func private @sized(%a: tensor<?xf32>, %b: tensor<4xf32>, %n: index) -> (tensor<?xf32>, tensor<4xf32>) attributes {relax.prim_func, relax.prim_attrs = {tir.noalias = true}, relax.params = [{name = "A", shape = ["n + 1"], dtype = "float32"}, {name = "B", shape = [4], dtype = "float32"}, {name = "n"}]} {
   return %a, %b : tensor<?xf32>, tensor<4xf32>
 }
 func.func private @extern(%a: memref<2xf32>) attributes {relax.prim_func, relax.params = [{name = "A", shape = [2], dtype = "float32"}]}
@@ -90,3 +90,20 @@ func.func private @g(%a: memref<2xf32>) attributes {relax.prim_func} {
   return
 }
 func.func private @f.prim(%a: memref<2xf32>) attributes {relax.prim_func} { return }
+
+// -----
+
+// An entry of an earlier run, whose prim func another calls and which declares nothing any more.
+// CHECK-LABEL: module
+// CHECK: func.func private @f(
+// CHECK: func.func private @g(
+// CHECK: func.func @main(
+// CHECK-NOT: func.func
+func.func private @f(%a: memref<2xf32>) attributes {relax.prim_func} { return }
+func.func private @g(%a: memref<2xf32>) attributes {relax.prim_func} {
+  call @f(%a) : (memref<2xf32>) -> ()
+  return
+}
+func.func @main(%x: tensor<2xf32> {relax.name = "A"}) attributes {relax.exposes = {callee = @f, written = array<i64>}} {
+  return
+}
