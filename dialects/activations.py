@@ -5,13 +5,12 @@ from typing import Any
 from relax_mlir import symbolic
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, ir_fields, normalize_axis
 from relax_mlir.dialects.dtypes import promote
+from relax_mlir.dialects.fields import Float, Int, Operand
 from relax_mlir.dialects.nn import FloatUnaryOp
-from relax_mlir.dialects.number_attributes import double_attr, int_attr
 from relax_mlir.dialects.traits import OpPatternKind, Order, Reordered, along_axis
 from relax_mlir.dialects.types import dim_text, shape_text
-from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
 from relax_mlir.error import ArgumentError, ShapeError
-from relax_mlir.mlir import ext, ir
+from relax_mlir.mlir import ext
 
 
 class ScaledUnaryOp(FloatUnaryOp):
@@ -27,8 +26,8 @@ class ScaledUnaryOp(FloatUnaryOp):
 class LeakyReluOp(ScaledUnaryOp, name="nn_leakyrelu", traits=[ext.Pure]):
     """``x`` if ``x > 0``, else ``alpha * x``. Example: ``[-2.0, 3.0]`` with alpha 0.5 gives ``[-1.0, 3.0]``."""
 
-    data: ext.Operand[Any]
-    alpha: ir.FloatAttr
+    data: Operand
+    alpha: Float = 0.01
     result: ext.Result[Any]
 
 
@@ -38,17 +37,17 @@ class EluOp(ScaledUnaryOp, name="nn_elu", traits=[ext.Pure]):
     Example: ``[-1.0, 3.0]`` with alpha 1 gives ``[-0.63212056, 3.0]``.
     """
 
-    data: ext.Operand[Any]
-    alpha: ir.FloatAttr
+    data: Operand
+    alpha: Float = 1.0
     result: ext.Result[Any]
 
 
 class HardSigmoidOp(ScaledUnaryOp, name="nn_hardsigmoid", traits=[ext.Pure]):
     """``alpha * x + beta``, clamped to 0..1. Example: ``[-9.0, 0.0, 9.0]`` gives ``[0.0, 0.5, 1.0]``."""
 
-    data: ext.Operand[Any]
-    alpha: ir.FloatAttr
-    beta: ir.FloatAttr
+    data: Operand
+    alpha: Float = 1 / 6
+    beta: Float = 0.5
     result: ext.Result[Any]
 
 
@@ -58,9 +57,9 @@ class SoftplusOp(ScaledUnaryOp, name="nn_softplus", traits=[ext.Pure]):
     Example: ``0.0`` with beta 1 gives ``0.6931472``.
     """
 
-    data: ext.Operand[Any]
-    beta: ir.FloatAttr
-    threshold: ir.FloatAttr
+    data: Operand
+    beta: Float = 1.0
+    threshold: Float = 20.0
     result: ext.Result[Any]
 
     @classmethod
@@ -76,21 +75,21 @@ class SeluOp(FloatUnaryOp, name="nn_selu", traits=[ext.Pure]):
     Example: ``[-1.0, 1.0]`` gives ``[-1.1113307, 1.050701]``.
     """
 
-    data: ext.Operand[Any]
+    data: Operand
     result: ext.Result[Any]
 
 
 class HardSwishOp(FloatUnaryOp, name="nn_hardswish", traits=[ext.Pure]):
     """``x * min(max(x + 3, 0), 6) / 6``. Example: ``[-4.0, 0.0, 3.0]`` gives ``[0.0, 0.0, 3.0]``."""
 
-    data: ext.Operand[Any]
+    data: Operand
     result: ext.Result[Any]
 
 
 class MishOp(FloatUnaryOp, name="nn_mish", traits=[ext.Pure]):
     """``x * tanh(log(1 + exp(x)))``. Example: ``1.0`` gives ``0.86509836``."""
 
-    data: ext.Operand[Any]
+    data: Operand
     result: ext.Result[Any]
 
 
@@ -99,7 +98,7 @@ class Relu6Op(RelaxOp, name="nn_relu6", traits=[ext.Pure]):
 
     op_pattern = OpPatternKind.ELEMWISE
 
-    data: ext.Operand[Any]
+    data: Operand
     result: ext.Result[Any]
 
     @classmethod
@@ -118,9 +117,9 @@ class PreluOp(RelaxOp, name="nn_prelu", traits=[ext.Pure]):
 
     op_pattern = OpPatternKind.BROADCAST
 
-    data: ext.Operand[Any]
-    alpha: ext.Operand[Any]
-    axis: ir.IntegerAttr
+    data: Operand
+    alpha: Operand
+    axis: Int = 1
     result: ext.Result[Any]
 
     @classmethod
@@ -149,61 +148,3 @@ class PreluOp(RelaxOp, name="nn_prelu", traits=[ext.Pure]):
 
 
 # -- builders --------------------------------------------------------------------------------------------------
-
-
-def leakyrelu(data: ValueLike, alpha: float = 0.01) -> Value:
-    """`data` if it is above 0, else ``alpha * data`` (see `LeakyReluOp`)."""
-    require_insertion_point("nn.leakyrelu")
-    return create_one(LeakyReluOp, [as_value(data)], {"alpha": double_attr(alpha, "leakyrelu: 'alpha'")})
-
-
-def elu(data: ValueLike, alpha: float = 1.0) -> Value:
-    """The exponential linear unit (see `EluOp`)."""
-    require_insertion_point("nn.elu")
-    return create_one(EluOp, [as_value(data)], {"alpha": double_attr(alpha, "elu: 'alpha'")})
-
-
-def hardsigmoid(data: ValueLike, alpha: float = 1 / 6, beta: float = 0.5) -> Value:
-    """``alpha * data + beta``, clamped to 0..1 (see `HardSigmoidOp`)."""
-    require_insertion_point("nn.hardsigmoid")
-    attributes = {
-        "alpha": double_attr(alpha, "hardsigmoid: 'alpha'"),
-        "beta": double_attr(beta, "hardsigmoid: 'beta'"),
-    }
-    return create_one(HardSigmoidOp, [as_value(data)], attributes)
-
-
-def softplus(data: ValueLike, beta: float = 1.0, threshold: float = 20.0) -> Value:
-    """``log(1 + exp(beta * data)) / beta`` (see `SoftplusOp`)."""
-    require_insertion_point("nn.softplus")
-    attributes = {
-        "beta": double_attr(beta, "softplus: 'beta'"),
-        "threshold": double_attr(threshold, "softplus: 'threshold'"),
-    }
-    return create_one(SoftplusOp, [as_value(data)], attributes)
-
-
-def selu(data: ValueLike) -> Value:
-    """The scaled exponential linear unit (see `SeluOp`)."""
-    return create_one(SeluOp, [as_value(data)])
-
-
-def hardswish(data: ValueLike) -> Value:
-    """``data * min(max(data + 3, 0), 6) / 6`` (see `HardSwishOp`)."""
-    return create_one(HardSwishOp, [as_value(data)])
-
-
-def mish(data: ValueLike) -> Value:
-    """``data * tanh(log(1 + exp(data)))`` (see `MishOp`)."""
-    return create_one(MishOp, [as_value(data)])
-
-
-def relu6(data: ValueLike) -> Value:
-    """``min(max(data, 0), 6)`` (see `Relu6Op`)."""
-    return create_one(Relu6Op, [as_value(data)])
-
-
-def prelu(data: ValueLike, alpha: ValueLike, axis: int = 1) -> Value:
-    """`data` if it is above 0, else `data` times the `alpha` of its index along `axis` (see `PreluOp`)."""
-    require_insertion_point("nn.prelu")
-    return create_one(PreluOp, [as_value(data), as_value(alpha)], {"axis": int_attr(axis, "prelu: 'axis'")})

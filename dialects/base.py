@@ -3,8 +3,8 @@
 import functools
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar, get_args
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, TypeAlias, TypeVar, get_args, get_origin
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.dialect import Relax, import_families
@@ -117,15 +117,84 @@ class OpArgs:
         return isinstance(self.attrs[name], ir.UnitAttr)
 
 
+class Required:
+    """The default of a parameter that has none."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a builder, which becomes an operand or an attribute of its op.
+
+    Attributes:
+        constraint: the field of the op, for the dialect DSL.
+        convert: takes an argument and the text that names it in messages; returns an operand or an attribute.
+        type: the type of an argument.
+        text: that type as stubs and references write it.
+        is_peer: true for an operand that shares its dtype with the other peers.
+        default: the value of an argument that is not given, or `Required`.
+    """
+
+    constraint: Any
+    convert: Callable[[Any, str], Any]
+    type: Any
+    text: str
+    is_peer: bool = False
+    default: Any = Required
+
+    @staticmethod
+    def of(annotation: Any) -> "Parameter | None":  # noqa: ANN401 - an annotation
+        """The parameter that an annotation declares: a type of `relax_mlir.dialects.fields`, or that or None."""
+        if get_origin(annotation) is Annotated:
+            found = annotation.__metadata__[0]
+            return found if isinstance(found, Parameter) else None
+        first, *rest = get_args(annotation) or (None,)
+        parameter = Parameter.of(first) if rest == [type(None)] else None
+        return None if parameter is None else parameter._or_none()
+
+    def _or_none(self) -> "Parameter":
+        """The parameter that is ``unit`` for None."""
+
+        def convert(value: Any, what: str) -> Any:  # noqa: ANN401 - an argument
+            return ir.UnitAttr.get() if value is None else self.convert(value, what)
+
+        return replace(
+            self,
+            constraint=self.constraint | ir.UnitAttr,
+            convert=convert,
+            type=self.type | None,
+            text=f"{self.text} | None",
+        )
+
+
 class RelaxOp(Relax.Operation):
     """Base of the dialect's ops.
 
     A subclass lists its operands, attributes and results (in this order), and overrides `infer`, its shape rule. Ops
     whose result types the builder chooses (calls, `match_shape`) override `check` instead.
+
+    If all operands and attributes are declared by `relax_mlir.dialects.fields`, possibly with defaults, the builder of
+    the op is derived from the class (`relax_mlir.dialects.builders`). A subclass may assign other defaults to inherited
+    fields.
     """
 
     op_pattern = OpPatternKind.OPAQUE
     """The fusion pattern of the op (`OpPatternKind`); not annotated, since an annotation would declare a field."""
+
+    def __init_subclass__(cls, **options: Any) -> None:  # noqa: ANN401 - those of the DSL
+        known = {name: item for base in cls.__bases__ for name, item in _parameters.get(base, {}).items()}
+        for name, annotation in list(cls.__annotations__.items()):
+            if (parameter := Parameter.of(annotation)) is not None:
+                known[name] = parameter
+                cls.__annotations__[name] = parameter.constraint
+        for name in known.keys() & vars(cls).keys():
+            known[name] = replace(known[name], default=vars(cls)[name])
+            delattr(cls, name)  # the DSL defines a property of this name
+        _parameters[cls] = known
+        super().__init_subclass__(**options)
+
+    @classmethod
+    def prepare(cls, what: str, given: dict[str, Any]) -> None:
+        """Change the arguments of the derived builder `what`, by name, before they become operands and attributes."""
 
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
@@ -235,6 +304,17 @@ class RelaxOp(Relax.Operation):
 def _named_attributes(op: ir.Operation) -> list[ir.NamedAttribute]:
     attributes = op.attributes
     return [attributes[i] for i in range(len(attributes))]
+
+
+_parameters: dict[type, dict[str, Parameter]] = {}
+
+
+def parameters_of(cls: type[RelaxOp]) -> dict[str, Parameter] | None:
+    """The parameters of the builder derived from an op class; None if some fields declare none."""
+    operands, attributes, _, regions = ir_fields(cls)
+    known = _parameters[cls]
+    names = (*operands, *attributes)
+    return {name: known[name] for name in names} if not regions and known.keys() >= set(names) else None
 
 
 _Names: TypeAlias = tuple[str, ...]

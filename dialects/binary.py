@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, broadcast
+from relax_mlir.dialects.builders import exported
 from relax_mlir.dialects.dtypes import DType, promote, require_held
+from relax_mlir.dialects.fields import Operand, PeerOperand
 from relax_mlir.dialects.number_attributes import integer
 from relax_mlir.dialects.traits import OpPatternKind, Order, Reordered
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import (
     Scalar,
     Value,
-    ValueLike,
     as_value,
-    as_values,
     create_one,
     require_insertion_point,
 )
@@ -46,8 +46,8 @@ class BinaryOp(RelaxOp):
 
     op_pattern = OpPatternKind.BROADCAST
 
-    x1: ext.Operand[Any]
-    x2: ext.Operand[Any]
+    x1: PeerOperand
+    x2: PeerOperand
     result: ext.Result[Any]
 
     @classmethod
@@ -176,9 +176,9 @@ class EwiseFmaOp(RelaxOp, name="ewise_fma", traits=[ext.Pure]):
 
     op_pattern = OpPatternKind.BROADCAST
 
-    x1: ext.Operand[Any]
-    x2: ext.Operand[Any]
-    x3: ext.Operand[Any]
+    x1: PeerOperand
+    x2: PeerOperand
+    x3: PeerOperand
     result: ext.Result[Any]
 
     @classmethod
@@ -191,71 +191,6 @@ class EwiseFmaOp(RelaxOp, name="ewise_fma", traits=[ext.Pure]):
     @classmethod
     def reordered(cls, args: OpArgs, order: Order) -> Reordered | None:
         return Reordered((0, 1, 2), (order,), {})
-
-
-def add(x1: ValueLike, x2: ValueLike) -> Value:
-    """``x1 + x2`` (see `AddOp`)."""
-    return create_one(AddOp, as_values(x1, x2, of=AddOp))
-
-
-def atan2(x1: ValueLike, x2: ValueLike) -> Value:
-    """Inverse tangent of ``x1 / x2`` in the right quadrant (see `Atan2Op`)."""
-    return create_one(Atan2Op, as_values(x1, x2, of=Atan2Op))
-
-
-def divide(x1: ValueLike, x2: ValueLike) -> Value:
-    """``x1 / x2`` (see `DivideOp`)."""
-    return create_one(DivideOp, as_values(x1, x2, of=DivideOp))
-
-
-def floor_divide(x1: ValueLike, x2: ValueLike) -> Value:
-    """``x1 // x2`` (see `FloorDivideOp`)."""
-    return create_one(FloorDivideOp, as_values(x1, x2, of=FloorDivideOp))
-
-
-def floor_mod(x1: ValueLike, x2: ValueLike) -> Value:
-    """``x1 % x2`` (see `FloorModOp`)."""
-    return create_one(FloorModOp, as_values(x1, x2, of=FloorModOp))
-
-
-def log_add_exp(x1: ValueLike, x2: ValueLike) -> Value:
-    """``log(exp(x1) + exp(x2))`` (see `LogAddExpOp`)."""
-    return create_one(LogAddExpOp, as_values(x1, x2, of=LogAddExpOp))
-
-
-def maximum(x1: ValueLike, x2: ValueLike) -> Value:
-    """The elementwise maximum of `x1` and `x2` (see `MaximumOp`)."""
-    return create_one(MaximumOp, as_values(x1, x2, of=MaximumOp))
-
-
-def minimum(x1: ValueLike, x2: ValueLike) -> Value:
-    """The elementwise minimum of `x1` and `x2` (see `MinimumOp`)."""
-    return create_one(MinimumOp, as_values(x1, x2, of=MinimumOp))
-
-
-def mod(x1: ValueLike, x2: ValueLike) -> Value:
-    """``x1 % x2`` (see `ModOp`)."""
-    return create_one(ModOp, as_values(x1, x2, of=ModOp))
-
-
-def multiply(x1: ValueLike, x2: ValueLike) -> Value:
-    """``x1 * x2`` (see `MultiplyOp`)."""
-    return create_one(MultiplyOp, as_values(x1, x2, of=MultiplyOp))
-
-
-def power(x1: ValueLike, x2: ValueLike) -> Value:
-    """``x1 ** x2`` (see `PowerOp`)."""
-    return create_one(PowerOp, as_values(x1, x2, of=PowerOp))
-
-
-def subtract(x1: ValueLike, x2: ValueLike) -> Value:
-    """``x1 - x2`` (see `SubtractOp`)."""
-    return create_one(SubtractOp, as_values(x1, x2, of=SubtractOp))
-
-
-def ewise_fma(x1: ValueLike, x2: ValueLike, x3: ValueLike) -> Value:
-    """``x1 * x2 + x3`` (see `EwiseFmaOp`)."""
-    return create_one(EwiseFmaOp, as_values(x1, x2, x3, of=EwiseFmaOp))
 
 
 class BitwiseOp(BinaryOp):
@@ -308,31 +243,6 @@ class RightShiftOp(ShiftOp, name="right_shift", traits=[ext.Pure]):
     """
 
 
-def bitwise_and(x1: ValueLike, x2: ValueLike) -> Value:
-    """``x1 & x2`` (see `BitwiseAndOp`)."""
-    return create_one(BitwiseAndOp, as_values(x1, x2, of=BitwiseAndOp))
-
-
-def bitwise_or(x1: ValueLike, x2: ValueLike) -> Value:
-    """``x1 | x2`` (see `BitwiseOrOp`)."""
-    return create_one(BitwiseOrOp, as_values(x1, x2, of=BitwiseOrOp))
-
-
-def bitwise_xor(x1: ValueLike, x2: ValueLike) -> Value:
-    """``x1 ^ x2`` (see `BitwiseXorOp`)."""
-    return create_one(BitwiseXorOp, as_values(x1, x2, of=BitwiseXorOp))
-
-
-def left_shift(x1: ValueLike, x2: ValueLike) -> Value:
-    """``x1 << x2`` (see `LeftShiftOp`)."""
-    return create_one(LeftShiftOp, as_values(x1, x2, of=LeftShiftOp))
-
-
-def right_shift(x1: ValueLike, x2: ValueLike) -> Value:
-    """``x1 >> x2`` (see `RightShiftOp`)."""
-    return create_one(RightShiftOp, as_values(x1, x2, of=RightShiftOp))
-
-
 class ComparisonOp(BinaryOp):
     """Base of the comparisons: two tensors of one dtype give bool; false is less than true."""
 
@@ -371,36 +281,6 @@ class NotEqualOp(ComparisonOp, name="not_equal", traits=[ext.Pure]):
     """True where elements differ. Example: ``[1.0, nan]`` and ``[1.0, nan]`` give ``[false, true]``."""
 
 
-def equal(x1: ValueLike, x2: ValueLike) -> Value:
-    """``x1 == x2`` (see `EqualOp`)."""
-    return create_one(EqualOp, as_values(x1, x2, of=EqualOp))
-
-
-def greater(x1: ValueLike, x2: ValueLike) -> Value:
-    """``x1 > x2`` (see `GreaterOp`)."""
-    return create_one(GreaterOp, as_values(x1, x2, of=GreaterOp))
-
-
-def greater_equal(x1: ValueLike, x2: ValueLike) -> Value:
-    """``x1 >= x2`` (see `GreaterEqualOp`)."""
-    return create_one(GreaterEqualOp, as_values(x1, x2, of=GreaterEqualOp))
-
-
-def less(x1: ValueLike, x2: ValueLike) -> Value:
-    """``x1 < x2`` (see `LessOp`)."""
-    return create_one(LessOp, as_values(x1, x2, of=LessOp))
-
-
-def less_equal(x1: ValueLike, x2: ValueLike) -> Value:
-    """``x1 <= x2`` (see `LessEqualOp`)."""
-    return create_one(LessEqualOp, as_values(x1, x2, of=LessEqualOp))
-
-
-def not_equal(x1: ValueLike, x2: ValueLike) -> Value:
-    """``x1 != x2`` (see `NotEqualOp`)."""
-    return create_one(NotEqualOp, as_values(x1, x2, of=NotEqualOp))
-
-
 class LogicalOp(ComparisonOp):
     """Base of the logical ops: an element of any dtype is true unless it is zero, and the result is bool."""
 
@@ -420,21 +300,6 @@ class LogicalXorOp(LogicalOp, name="logical_xor", traits=[ext.Pure]):
     """
 
 
-def logical_and(x1: ValueLike, x2: ValueLike) -> Value:
-    """``x1 and x2`` (see `LogicalAndOp`)."""
-    return create_one(LogicalAndOp, as_values(x1, x2, of=LogicalAndOp))
-
-
-def logical_or(x1: ValueLike, x2: ValueLike) -> Value:
-    """``x1 or x2`` (see `LogicalOrOp`)."""
-    return create_one(LogicalOrOp, as_values(x1, x2, of=LogicalOrOp))
-
-
-def logical_xor(x1: ValueLike, x2: ValueLike) -> Value:
-    """Exclusive or of `x1` and `x2` (see `LogicalXorOp`)."""
-    return create_one(LogicalXorOp, as_values(x1, x2, of=LogicalXorOp))
-
-
 class WhereOp(RelaxOp, name="where", traits=[ext.Pure]):
     """The element of `x1` where `condition` (bool) is true, else that of `x2`; all three broadcast.
 
@@ -443,9 +308,9 @@ class WhereOp(RelaxOp, name="where", traits=[ext.Pure]):
 
     op_pattern = OpPatternKind.BROADCAST
 
-    condition: ext.Operand[Any]
-    x1: ext.Operand[Any]
-    x2: ext.Operand[Any]
+    condition: Operand
+    x1: PeerOperand
+    x2: PeerOperand
     result: ext.Result[Any]
 
     @classmethod
@@ -501,11 +366,7 @@ def require_bound(op: str, name: str, bound: int | float, dtype: DType) -> None:
     require_held(f"{op}: {name}", bound, dtype)
 
 
-def where(condition: Value, x1: ValueLike, x2: ValueLike) -> Value:
-    """`x1` where `condition` is true, else `x2` (see `WhereOp`)."""
-    return create_one(WhereOp, [as_value(condition), *as_values(x1, x2, of=WhereOp, names=("x1", "x2"))])
-
-
+@exported()
 def clip(x: Value, min: Scalar | None = None, max: Scalar | None = None) -> Value:
     """`x` clamped to ``min..max`` (see `ClipOp`). A bound outside the range of the dtype has no effect."""
     require_insertion_point("clip")

@@ -11,6 +11,7 @@ from typing import TypeAlias
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.attributes import PRIM_FUNC
 from relax_mlir.dialects.base import implies
+from relax_mlir.dialects.builders import exported
 from relax_mlir.dialects.calls import (
     FRESH,
     Callee,
@@ -45,6 +46,7 @@ ShapeLike: TypeAlias = Value | Sequence[DimLike]
 """A shape written out, or a shape value."""
 
 
+@exported()
 def call_tir(
     callee: Callee | ExternFunc | ShapeLike | Sequence[ShapeLike],
     args: Value | Sequence[Value | StaticArg] | Callee | ExternFunc,
@@ -74,9 +76,6 @@ def call_tir(
             f"call_tir: '{name}' is neither a function of the module nor the name of a registered one"
         )
     return call_registered(name, shapes, several, given)
-
-
-call_tir_dyn = call_tir
 
 
 def expect_list(name: str, args: object) -> list[Value | StaticArg]:
@@ -221,6 +220,7 @@ def values_of(args: Sequence[Value | StaticArg]) -> list[Value]:
     return found
 
 
+@exported()
 def call_inplace_packed(
     func: str | ExternFunc,
     *args: Value | StaticArg,
@@ -276,6 +276,7 @@ def call_inplace_packed(
     return found
 
 
+@exported()
 def call_py_func(func_name: str, args: Sequence[Value | StaticArg], out: StructInfo) -> Value:
     """Call the Python function registered as `func_name` (`tvm_ffi.register_global_func`), which returns `out`.
 

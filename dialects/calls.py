@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, implies
+from relax_mlir.dialects.builders import exported
 from relax_mlir.dialects.closures import ExternFunc, function_name
 from relax_mlir.dialects.number_attributes import ints_attr
 from relax_mlir.dialects.structure import make_tuple, prim_value
@@ -44,6 +45,7 @@ InferRule = Callable[..., StructInfo]
 _RULES: dict[str, InferRule] = {}
 
 
+@exported()
 def register_infer(name: str, rule: InferRule | None = None, *, override: bool = False) -> Any:  # noqa: ANN401 - the rule, or a decorator
     """Register the shape rule of the packed function `name`; also a decorator.
 
@@ -75,6 +77,7 @@ def register_infer(name: str, rule: InferRule | None = None, *, override: bool =
     return rule
 
 
+@exported()
 def unregister_infer(name: str) -> None:
     """Remove the rule of the packed function `name`, if it has one."""
     expect("unregister_infer: 'name'", name, str, "the name of a packed function")
@@ -412,6 +415,7 @@ def _symbol(point: ir.InsertionPoint, name: str) -> func.FuncOp | None:
     return None
 
 
+@exported()
 def call_dps_packed(
     func: str | ExternFunc,
     args: Sequence[Value | StaticArg],
@@ -433,6 +437,7 @@ def call_dps_packed(
     return create(CallDpsPackedOp, [packed], attributes, [result])[0]
 
 
+@exported()
 def call_packed(
     func: str | ExternFunc, *args: Value | StaticArg, out: StructInfo | None = None
 ) -> Value | None:
@@ -450,6 +455,7 @@ def call_packed(
     return None if out is None else result
 
 
+@exported()
 def call_pure_packed(
     func: str | ExternFunc, *args: Value | StaticArg, out: StructInfo | None = None
 ) -> Value:
@@ -593,6 +599,7 @@ def inplace_indices(op: ir.Operation) -> list[int]:
     return [int(ir.IntegerAttr(item).value) for item in ir.ArrayAttr(op.attributes["inplace_indices"])]
 
 
+@exported()
 def call_tir_inplace(
     callee: Callee,
     args: Sequence[Value],

@@ -6,6 +6,7 @@ from typing import Any
 from relax_mlir import symbolic
 from relax_mlir.dialects.attributes import FUNCTION_ATTRS
 from relax_mlir.dialects.base import OpArgs, RelaxOp, implies
+from relax_mlir.dialects.builders import exported
 from relax_mlir.dialects.nodes import Node
 from relax_mlir.dialects.structure import make_tuple
 from relax_mlir.dialects.traits import (
@@ -230,11 +231,13 @@ def make_closure(callee: str, target: func.FuncOp, captured: Value, pure: bool) 
     return create(MakeClosureOp, [captured], {"callee": ir.FlatSymbolRefAttr.get(callee)}, [info])[0]
 
 
+@exported()
 def invoke_closure(closure: Value, args: Sequence[Value], out: StructInfo | None = None) -> Value:
     """Call the function value `closure`; `out` is the result's struct info if the function's type does not have it."""
     return _invoke(InvokeClosureOp, closure, args, out)
 
 
+@exported()
 def invoke_pure_closure(closure: Value, args: Sequence[Value], out: StructInfo | None = None) -> Value:
     """Call the function value `closure`, which has no effects; see `invoke_closure`."""
     return _invoke(InvokePureClosureOp, closure, args, out)
@@ -276,6 +279,7 @@ class ExternFuncOp(
             raise ArgumentError(f"{args.op}: its result is {results[0]}, expected a Callable")
 
 
+@exported()
 class ExternFunc(Node):
     """A packed function by its registered name: ``ExternFunc("my.packed")``.
 
@@ -320,6 +324,7 @@ class ExternFunc(Node):
         return f'<ExternFunc "{self.global_symbol}">'
 
 
+@exported()
 def extern_func(func: str | ExternFunc, signature: Callable | None = None) -> Value:
     """The packed function registered as `func`, as a value with the type `signature`."""
     name = function_name("extern_func", func)

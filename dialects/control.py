@@ -7,6 +7,7 @@ from typing import Any
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.base import implies
+from relax_mlir.dialects.builders import exported
 from relax_mlir.dialects.construction import inserting, unfinished
 from relax_mlir.dialects.location import renamed, user_location
 from relax_mlir.dialects.structure import as_integer, integer_of, match_shape
@@ -20,6 +21,7 @@ from relax_mlir.symbolic import Dim, Expr
 Branch = Callable[[], ValueLike]
 
 
+@exported()
 def if_then_else(condition: Value, then: Branch, otherwise: Branch) -> Value:
     """The value of `then()` if the rank-0 bool tensor `condition` is true, else that of `otherwise()`.
 
@@ -84,6 +86,7 @@ Bound = Value | Expr | int
 """A bound of a loop: an integer value, a symbolic expression, or an int."""
 
 
+@exported()
 def for_loop(
     lower: Bound,
     upper: Bound,
@@ -114,6 +117,7 @@ def for_loop(
     return tuple(results) if many else results[0]
 
 
+@exported()
 def while_loop(
     condition: Callable[..., Value], body: Callable[..., Any], init: ValueLike | Sequence[ValueLike]
 ) -> Any:  # noqa: ANN401 - one value or a tuple of them, as `init`

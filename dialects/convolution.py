@@ -9,28 +9,52 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from relax_mlir import symbolic
-from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
 from relax_mlir.dialects.dtypes import DType, promote
-from relax_mlir.dialects.number_attributes import int_attr, integers, ints_attr, text_attr
+from relax_mlir.dialects.fields import DTypeName, Int, Ints, Operand, Text, TextOrDefault
+from relax_mlir.dialects.number_attributes import integers
 from relax_mlir.dialects.traits import OpPatternKind
 from relax_mlir.dialects.types import Tensor, dim_text
-from relax_mlir.dialects.unary import dtype_attr, dtype_of
-from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
+from relax_mlir.dialects.unary import dtype_of
 from relax_mlir.error import ArgumentError, ShapeError, UnsupportedError
-from relax_mlir.mlir import ext, ir
+from relax_mlir.mlir import ext
 from relax_mlir.symbolic import Dim
 
-Ints = int | Sequence[int]
 SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
 
 
-class ConvolutionOp(RelaxOp):
-    """Base of the convolutions: `count` is the number of spatial dimensions."""
+class SpatialOp(RelaxOp):
+    """Base of the ops over windows: `count` is the number of spatial dimensions.
+
+    One integer applies to all spatial dimensions, and padding of one integer each to both sides.
+    """
+
+    count = 0
+
+    @classmethod
+    def prepare(cls, what: str, given: dict[str, Any]) -> None:
+        for name in given.keys() & {"pool_size", "strides", "output_padding", "dilation"}:
+            given[name] = repeated(given[name], what, name, cls.count)
+        given["padding"] = both_sides(given["padding"], what, cls.count)
+        given["out_layout"] = given["out_layout"] or given.get("layout", given.get("data_layout"))
+
+
+class ConvolutionOp(SpatialOp):
+    """Base of the convolutions."""
 
     op_pattern = OpPatternKind.OUT_ELEMWISE_FUSABLE
 
-    count = 0
+    data: Operand
+    weight: Operand
+    strides: Ints = 1
+    padding: Ints = 0
+    dilation: Ints = 1
+    groups: Int = 1
+    data_layout: Text = "NCW"
+    kernel_layout: Text = "OIW"
+    out_layout: TextOrDefault = None
+    out_dtype: DTypeName | None = None
+    result: ext.Result[Any]
 
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
@@ -57,17 +81,6 @@ class Conv1dOp(ConvolutionOp, name="nn_conv1d", traits=[ext.Pure]):
     Example: shapes ``(n, 8, w)`` and ``(16, 8, 3)`` with padding ``[1, 1]`` give ``(n, 16, w)``.
     """
 
-    data: ext.Operand[Any]
-    weight: ext.Operand[Any]
-    strides: ir.ArrayAttr
-    padding: ir.ArrayAttr
-    dilation: ir.ArrayAttr
-    groups: ir.IntegerAttr
-    data_layout: ir.StringAttr
-    kernel_layout: ir.StringAttr
-    out_layout: ir.StringAttr
-    out_dtype: ir.TypeAttr | ir.UnitAttr
-    result: ext.Result[Any]
     count = 1
 
 
@@ -88,17 +101,8 @@ class Conv2dOp(ConvolutionOp, name="nn_conv2d", traits=[ext.Pure]):
     ``(n, 64, (h - 1) // 2 + 1, (w - 1) // 2 + 1)``.
     """
 
-    data: ext.Operand[Any]
-    weight: ext.Operand[Any]
-    strides: ir.ArrayAttr
-    padding: ir.ArrayAttr
-    dilation: ir.ArrayAttr
-    groups: ir.IntegerAttr
-    data_layout: ir.StringAttr
-    kernel_layout: ir.StringAttr
-    out_layout: ir.StringAttr
-    out_dtype: ir.TypeAttr | ir.UnitAttr
-    result: ext.Result[Any]
+    strides, padding, dilation = (1, 1), (0, 0), (1, 1)
+    data_layout, kernel_layout = "NCHW", "OIHW"
     count = 2
 
 
@@ -108,17 +112,8 @@ class Conv3dOp(ConvolutionOp, name="nn_conv3d", traits=[ext.Pure]):
     Example: shapes ``(n, 8, d, h, w)`` and ``(16, 8, 1, 1, 1)`` give ``(n, 16, d, h, w)``.
     """
 
-    data: ext.Operand[Any]
-    weight: ext.Operand[Any]
-    strides: ir.ArrayAttr
-    padding: ir.ArrayAttr
-    dilation: ir.ArrayAttr
-    groups: ir.IntegerAttr
-    data_layout: ir.StringAttr
-    kernel_layout: ir.StringAttr
-    out_layout: ir.StringAttr
-    out_dtype: ir.TypeAttr | ir.UnitAttr
-    result: ext.Result[Any]
+    strides, padding, dilation = (1, 1, 1), (0, 0, 0), (1, 1, 1)
+    data_layout, kernel_layout = "NCDHW", "OIDHW"
     count = 3
 
 
@@ -251,106 +246,35 @@ def result_dtype(args: OpArgs) -> DType | None:
 # -- builders --------------------------------------------------------------------------------------------------
 
 
-def conv1d(
-    data: ValueLike,
-    weight: ValueLike,
-    strides: Ints = 1,
-    padding: Ints = 0,
-    dilation: Ints = 1,
-    groups: int = 1,
-    data_layout: str = "NCW",
-    kernel_layout: str = "OIW",
-    out_layout: str | None = None,
-    out_dtype: str | DType | None = None,
-) -> Value:
-    """The convolution of `data` with `weight` (see `Conv1dOp`); `padding` is one integer, or left and right."""
-    layouts = data_layout, kernel_layout, out_layout
-    return _convolution(Conv1dOp, data, weight, strides, padding, dilation, groups, layouts, out_dtype)
-
-
-def conv2d(
-    data: ValueLike,
-    weight: ValueLike,
-    strides: Ints = (1, 1),
-    padding: Ints = (0, 0),
-    dilation: Ints = (1, 1),
-    groups: int = 1,
-    data_layout: str = "NCHW",
-    kernel_layout: str = "OIHW",
-    out_layout: str | None = None,
-    out_dtype: str | DType | None = None,
-) -> Value:
-    """The convolution of `data` with `weight` (see `Conv2dOp`).
-
-    `padding` is one integer, one per dimension for both sides, or top, left, bottom, right. `out_layout` defaults to
-    `data_layout`.
-    """
-    layouts = data_layout, kernel_layout, out_layout
-    return _convolution(Conv2dOp, data, weight, strides, padding, dilation, groups, layouts, out_dtype)
-
-
-def conv3d(
-    data: ValueLike,
-    weight: ValueLike,
-    strides: Ints = (1, 1, 1),
-    padding: Ints = (0, 0, 0),
-    dilation: Ints = (1, 1, 1),
-    groups: int = 1,
-    data_layout: str = "NCDHW",
-    kernel_layout: str = "OIDHW",
-    out_layout: str | None = None,
-    out_dtype: str | DType | None = None,
-) -> Value:
-    """The convolution of `data` with `weight` (see `Conv3dOp`); `padding` as that of `conv2d`, front first."""
-    layouts = data_layout, kernel_layout, out_layout
-    return _convolution(Conv3dOp, data, weight, strides, padding, dilation, groups, layouts, out_dtype)
-
-
-def _convolution(
-    cls: type[ConvolutionOp],
-    data: ValueLike,
-    weight: ValueLike,
-    strides: Ints,
-    padding: Ints,
-    dilation: Ints,
-    groups: int,
-    layouts: tuple[str, str, str | None],
-    out_dtype: str | DType | None,
-) -> Value:
-    what = f"conv{cls.count}d"
-    require_insertion_point(what)
-    target = None if out_dtype is None else dtypes.dtype(out_dtype)
-    attributes = {
-        "strides": ints_attr(repeated(strides, what, "strides", cls.count), f"{what}: 'strides'"),
-        "padding": ints_attr(both_sides(padding, what, cls.count), f"{what}: 'padding'"),
-        "dilation": ints_attr(repeated(dilation, what, "dilation", cls.count), f"{what}: 'dilation'"),
-        "groups": int_attr(groups, f"{what}: 'groups'"),
-        "data_layout": text_attr(layouts[0], f"{what}: 'data_layout'"),
-        "kernel_layout": text_attr(layouts[1], f"{what}: 'kernel_layout'"),
-        "out_layout": text_attr(layouts[2] or layouts[0], f"{what}: 'out_layout'"),
-        "out_dtype": ir.UnitAttr.get() if target is None else dtype_attr(target),
-    }
-    return create_one(cls, [as_value(data), as_value(weight)], attributes)
-
-
-def repeated(values: Ints, op: str, name: str, count: int) -> list[int]:
+def repeated(values: int | Sequence[int], op: str, name: str, count: int) -> list[int]:
     """One integer per spatial dimension; a single integer applies to all."""
     found = integers(values, f"{op}: '{name}'")
     return found * count if len(found) == 1 else found
 
 
-def both_sides(values: Ints, op: str, count: int) -> list[int]:
+def both_sides(values: int | Sequence[int], op: str, count: int) -> list[int]:
     """The padding before each spatial dimension, then the padding after each."""
     found = repeated(values, op, "padding", count)
     return found * 2 if len(found) == count else found
 
 
-class TransposedConvolutionOp(RelaxOp):
-    """Base of the transposed convolutions: `count` is the number of spatial dimensions."""
+class TransposedConvolutionOp(SpatialOp):
+    """Base of the transposed convolutions."""
 
     op_pattern = OpPatternKind.OUT_ELEMWISE_FUSABLE
 
-    count = 0
+    data: Operand
+    weight: Operand
+    strides: Ints = 1
+    padding: Ints = 0
+    output_padding: Ints = 0
+    dilation: Ints = 1
+    groups: Int = 1
+    data_layout: Text = "NCW"
+    kernel_layout: Text = "IOW"
+    out_layout: TextOrDefault = None
+    out_dtype: DTypeName | None = None
+    result: ext.Result[Any]
 
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
@@ -368,18 +292,6 @@ class Conv1dTransposeOp(TransposedConvolutionOp, name="nn_conv1d_transpose", tra
     Example: shapes ``(n, 8, w)`` and ``(8, 16, 2)`` with strides ``[2]`` give ``(n, 16, 2*w)``.
     """
 
-    data: ext.Operand[Any]
-    weight: ext.Operand[Any]
-    strides: ir.ArrayAttr
-    padding: ir.ArrayAttr
-    output_padding: ir.ArrayAttr
-    dilation: ir.ArrayAttr
-    groups: ir.IntegerAttr
-    data_layout: ir.StringAttr
-    kernel_layout: ir.StringAttr
-    out_layout: ir.StringAttr
-    out_dtype: ir.TypeAttr | ir.UnitAttr
-    result: ext.Result[Any]
     count = 1
 
 
@@ -398,18 +310,8 @@ class Conv2dTransposeOp(TransposedConvolutionOp, name="nn_conv2d_transpose", tra
     ``(n, 16, 2*h, 2*w)``.
     """
 
-    data: ext.Operand[Any]
-    weight: ext.Operand[Any]
-    strides: ir.ArrayAttr
-    padding: ir.ArrayAttr
-    output_padding: ir.ArrayAttr
-    dilation: ir.ArrayAttr
-    groups: ir.IntegerAttr
-    data_layout: ir.StringAttr
-    kernel_layout: ir.StringAttr
-    out_layout: ir.StringAttr
-    out_dtype: ir.TypeAttr | ir.UnitAttr
-    result: ext.Result[Any]
+    strides, padding, output_padding, dilation = (1, 1), (0, 0), (0, 0), (1, 1)
+    data_layout, kernel_layout = "NCHW", "IOHW"
     count = 2
 
 
@@ -419,18 +321,8 @@ class Conv3dTransposeOp(TransposedConvolutionOp, name="nn_conv3d_transpose", tra
     Example: shapes ``(n, 8, d, h, w)`` and ``(8, 4, 1, 1, 1)`` give ``(n, 4, d, h, w)``.
     """
 
-    data: ext.Operand[Any]
-    weight: ext.Operand[Any]
-    strides: ir.ArrayAttr
-    padding: ir.ArrayAttr
-    output_padding: ir.ArrayAttr
-    dilation: ir.ArrayAttr
-    groups: ir.IntegerAttr
-    data_layout: ir.StringAttr
-    kernel_layout: ir.StringAttr
-    out_layout: ir.StringAttr
-    out_dtype: ir.TypeAttr | ir.UnitAttr
-    result: ext.Result[Any]
+    strides, padding, output_padding, dilation = (1, 1, 1), (0, 0, 0), (0, 0, 0), (1, 1, 1)
+    data_layout, kernel_layout = "NCDHW", "IODHW"
     count = 3
 
 
@@ -514,85 +406,3 @@ class TransposedConvolution:
 
 
 # -- builders --------------------------------------------------------------------------------------------------
-
-
-def conv1d_transpose(
-    data: ValueLike,
-    weight: ValueLike,
-    strides: Ints = 1,
-    padding: Ints = 0,
-    output_padding: Ints = 0,
-    dilation: Ints = 1,
-    groups: int = 1,
-    data_layout: str = "NCW",
-    kernel_layout: str = "IOW",
-    out_layout: str | None = None,
-    out_dtype: str | DType | None = None,
-) -> Value:
-    """The transposed convolution of `data` with `weight` (see `Conv1dTransposeOp`); `padding` as that of `conv1d`."""
-    numbers, layouts = (strides, padding, output_padding, dilation), (data_layout, kernel_layout, out_layout)
-    return _transposed(Conv1dTransposeOp, data, weight, numbers, groups, layouts, out_dtype)
-
-
-def conv2d_transpose(
-    data: ValueLike,
-    weight: ValueLike,
-    strides: Ints = (1, 1),
-    padding: Ints = (0, 0),
-    output_padding: Ints = (0, 0),
-    dilation: Ints = (1, 1),
-    groups: int = 1,
-    data_layout: str = "NCHW",
-    kernel_layout: str = "IOHW",
-    out_layout: str | None = None,
-    out_dtype: str | DType | None = None,
-) -> Value:
-    """The transposed convolution of `data` with `weight` (see `Conv2dTransposeOp`); `padding` as that of `conv2d`."""
-    numbers, layouts = (strides, padding, output_padding, dilation), (data_layout, kernel_layout, out_layout)
-    return _transposed(Conv2dTransposeOp, data, weight, numbers, groups, layouts, out_dtype)
-
-
-def conv3d_transpose(
-    data: ValueLike,
-    weight: ValueLike,
-    strides: Ints = (1, 1, 1),
-    padding: Ints = (0, 0, 0),
-    output_padding: Ints = (0, 0, 0),
-    dilation: Ints = (1, 1, 1),
-    groups: int = 1,
-    data_layout: str = "NCDHW",
-    kernel_layout: str = "IODHW",
-    out_layout: str | None = None,
-    out_dtype: str | DType | None = None,
-) -> Value:
-    """The transposed convolution of `data` with `weight` (see `Conv3dTransposeOp`); `padding` as that of `conv3d`."""
-    numbers, layouts = (strides, padding, output_padding, dilation), (data_layout, kernel_layout, out_layout)
-    return _transposed(Conv3dTransposeOp, data, weight, numbers, groups, layouts, out_dtype)
-
-
-def _transposed(
-    cls: type[TransposedConvolutionOp],
-    data: ValueLike,
-    weight: ValueLike,
-    numbers: tuple[Ints, Ints, Ints, Ints],
-    groups: int,
-    layouts: tuple[str, str, str | None],
-    out_dtype: str | DType | None,
-) -> Value:
-    what = f"conv{cls.count}d_transpose"
-    require_insertion_point(what)
-    strides, padding, output_padding, dilation = numbers
-    more = repeated(output_padding, what, "output_padding", cls.count)
-    target = None if out_dtype is None else dtypes.dtype(out_dtype)
-    attributes = {
-        "strides": ints_attr(repeated(strides, what, "strides", cls.count), f"{what}: 'strides'"),
-        "padding": ints_attr(both_sides(padding, what, cls.count), f"{what}: 'padding'"),
-        "output_padding": ints_attr(more, f"{what}: 'output_padding'"),
-        "dilation": ints_attr(repeated(dilation, what, "dilation", cls.count), f"{what}: 'dilation'"),
-        "groups": int_attr(groups, f"{what}: 'groups'"),
-        "data_layout": text_attr(layouts[0], f"{what}: 'data_layout'"),
-        "kernel_layout": text_attr(layouts[1], f"{what}: 'kernel_layout'"),
-        "out_layout": text_attr(layouts[2] or layouts[0], f"{what}: 'out_layout'"),
-        "out_dtype": ir.UnitAttr.get() if target is None else dtype_attr(target),
-    }
-    return create_one(cls, [as_value(data), as_value(weight)], attributes)

@@ -1,26 +1,26 @@
 """Tensors created from shapes and numbers: full, zeros, ones, arange, eye, triangles, one-hot, window functions."""
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, dims_in, index_operand, normalize_axis
+from relax_mlir.dialects.builders import build, exported
 from relax_mlir.dialects.dtypes import DType, promote
-from relax_mlir.dialects.number_attributes import bool_attr, dimension, double_attr, int_attr
-from relax_mlir.dialects.shapes import bind_shape
-from relax_mlir.dialects.structure import constant, shape_expr
+from relax_mlir.dialects.fields import Bool, DTypeName, Float, Int, Size, ValueOperand
+from relax_mlir.dialects.number_attributes import dimension, dtype_attr, int_attr
+from relax_mlir.dialects.structure import constant
 from relax_mlir.dialects.traits import OpPatternKind
 from relax_mlir.dialects.types import DimLike, Tensor, as_dim, dims_attr, dims_from_attr
-from relax_mlir.dialects.unary import astype, dtype_attr, dtype_of
+from relax_mlir.dialects.unary import AstypeOp, dtype_of
 from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
+from relax_mlir.dialects.views import ShapeLike, ShapeOperand, shape_operand
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError
 from relax_mlir.mlir import ext, ir
 from relax_mlir.symbolic import Dim, Expr
 
-ShapeLike = Value | Sequence[DimLike]
 Number = int | float | str | Expr
 
 
@@ -71,8 +71,8 @@ class FilledOp(RelaxOp):
 
     op_pattern = OpPatternKind.ELEMWISE
 
-    shape: ext.Operand[Any]
-    dtype: ir.TypeAttr
+    shape: ShapeOperand
+    dtype: DTypeName = "float32"
     result: ext.Result[Any]
 
     @classmethod
@@ -93,8 +93,8 @@ class FilledLikeOp(RelaxOp):
 
     op_pattern = OpPatternKind.ELEMWISE
 
-    x: ext.Operand[Any]
-    dtype: ir.TypeAttr | ir.UnitAttr
+    x: ValueOperand
+    dtype: DTypeName | None = None
     result: ext.Result[Any]
 
     @classmethod
@@ -195,14 +195,16 @@ def arange_size(args: OpArgs) -> Dim:
     return symbolic.maximum(0, symbolic.ceildiv(end - start, step))
 
 
+@exported()
 def full(shape: ShapeLike, fill_value: ValueLike, dtype: str | DType | None = None) -> Value:
     """A tensor filled with `fill_value` (see `FullOp`), converted to `dtype`.
 
     Without `dtype`, a Python number becomes float32, int64 or bool.
     """
-    return create_one(FullOp, [_shape(shape), _fill("full", fill_value, dtype)])
+    return create_one(FullOp, [shape_operand(shape), _fill("full", fill_value, dtype)])
 
 
+@exported()
 def full_like(x: Value, fill_value: ValueLike, dtype: str | DType | None = None) -> Value:
     """A tensor of the shape of `x` filled with `fill_value` (see `FullLikeOp`).
 
@@ -217,28 +219,7 @@ def full_like(x: Value, fill_value: ValueLike, dtype: str | DType | None = None)
     return create_one(FullLikeOp, [x, _fill("full_like", fill_value, dtype)])
 
 
-def ones(shape: ShapeLike, dtype: str | DType = "float32") -> Value:
-    """A tensor filled with 1 (see `OnesOp`)."""
-    require_insertion_point("ones")
-    return create_one(OnesOp, [_shape(shape)], {"dtype": dtype_attr(dtype)})
-
-
-def ones_like(x: Value, dtype: str | DType | None = None) -> Value:
-    """A tensor of the shape of `x` filled with 1 (see `OnesLikeOp`)."""
-    return create_one(OnesLikeOp, [x], {"dtype": _optional_dtype("ones_like", dtype)})
-
-
-def zeros(shape: ShapeLike, dtype: str | DType = "float32") -> Value:
-    """A tensor filled with 0 (see `ZerosOp`)."""
-    require_insertion_point("zeros")
-    return create_one(ZerosOp, [_shape(shape)], {"dtype": dtype_attr(dtype)})
-
-
-def zeros_like(x: Value, dtype: str | DType | None = None) -> Value:
-    """A tensor of the shape of `x` filled with 0 (see `ZerosLikeOp`)."""
-    return create_one(ZerosLikeOp, [x], {"dtype": _optional_dtype("zeros_like", dtype)})
-
-
+@exported()
 def arange(
     start: Number, end: Number | None = None, step: Number = 1, dtype: str | DType | None = None
 ) -> Value:
@@ -263,25 +244,16 @@ def _number_attr(name: str, value: Number) -> ir.Attribute:
     return attribute
 
 
-def _shape(shape: ShapeLike) -> Value:
-    return bind_shape(shape) if isinstance(shape, Value) else shape_expr(shape)
-
-
 def _fill(op: str, fill_value: ValueLike, dtype: str | DType | None) -> Value:
     require_insertion_point(op)
     if isinstance(fill_value, Value):
         same = dtype is None or fill_value.dtype == dtypes.dtype(dtype).name
-        return fill_value if same or dtype is None else astype(fill_value, dtype)
+        return fill_value if same or dtype is None else build(AstypeOp, fill_value, dtype)
     if dtype is not None:
         dtypes.require_held(f"{op}: 'fill_value'", fill_value, dtypes.dtype(dtype))
     if isinstance(fill_value, np.generic):
         fill_value = np.asarray(fill_value)
     return constant(fill_value, None if dtype is None else dtypes.dtype(dtype).name)
-
-
-def _optional_dtype(op: str, dtype: str | DType | None) -> ir.Attribute:
-    require_insertion_point(op)
-    return ir.UnitAttr.get() if dtype is None else dtype_attr(dtype)
 
 
 class EyeOp(RelaxOp, name="eye", traits=[ext.Pure]):
@@ -318,9 +290,9 @@ class EyeLikeOp(RelaxOp, name="eye_like", traits=[ext.Pure]):
 
     op_pattern = OpPatternKind.INJECTIVE
 
-    x: ext.Operand[Any]
-    k: ir.IntegerAttr
-    dtype: ir.TypeAttr | ir.UnitAttr
+    x: ValueOperand
+    k: Int = 0
+    dtype: DTypeName | None = None
     result: ext.Result[Any]
 
     @classmethod
@@ -338,8 +310,8 @@ class TriangleOp(RelaxOp):
 
     op_pattern = OpPatternKind.INJECTIVE
 
-    x: ext.Operand[Any]
-    k: ir.IntegerAttr
+    x: ValueOperand
+    k: Int = 0
     result: ext.Result[Any]
 
     @classmethod
@@ -359,30 +331,12 @@ class TriuOp(TriangleOp, name="triu", traits=[ext.Pure]):
     """The upper triangle: 0 below diagonal `k`. Example: ``[[1, 2], [3, 4]]`` gives ``[[1, 2], [0, 4]]``."""
 
 
+@exported()
 def eye(n: DimLike, m: DimLike = None, k: int = 0, dtype: str | DType = "float32") -> Value:
     """A matrix of `n` rows and `m` columns (default `n`) with ones on diagonal `k` (see `EyeOp`)."""
     require_insertion_point("eye")
     shape = dims_attr([as_dim(n), as_dim(n if m is None else m)])
     return create_one(EyeOp, [], {"shape": shape, "k": int_attr(k, "eye: 'k'"), "dtype": dtype_attr(dtype)})
-
-
-def eye_like(x: Value, k: int = 0, dtype: str | DType | None = None) -> Value:
-    """The matrix of `eye` with the shape of `x` (see `EyeLikeOp`)."""
-    require_insertion_point("eye_like")
-    kind = ir.UnitAttr.get() if dtype is None else dtype_attr(dtype)
-    return create_one(EyeLikeOp, [x], {"k": int_attr(k, "eye_like: 'k'"), "dtype": kind})
-
-
-def tril(x: Value, k: int = 0) -> Value:
-    """The lower triangle of `x`, up to diagonal `k` (see `TrilOp`)."""
-    require_insertion_point("tril")
-    return create_one(TrilOp, [x], {"k": int_attr(k, "tril: 'k'")})
-
-
-def triu(x: Value, k: int = 0) -> Value:
-    """The upper triangle of `x`, from diagonal `k` on (see `TriuOp`)."""
-    require_insertion_point("triu")
-    return create_one(TriuOp, [x], {"k": int_attr(k, "triu: 'k'")})
 
 
 class HammingWindowOp(RelaxOp, name="hamming_window", traits=[ext.Pure]):
@@ -392,11 +346,11 @@ class HammingWindowOp(RelaxOp, name="hamming_window", traits=[ext.Pure]):
     and 0.5 give ``[0.0, 0.75, 0.75]``.
     """
 
-    window_size: ir.StringAttr | ir.IntegerAttr
-    periodic: ir.IntegerAttr
-    alpha: ir.FloatAttr
-    beta: ir.FloatAttr
-    dtype: ir.TypeAttr
+    window_size: Size
+    periodic: Bool = True
+    alpha: Float = 0.54
+    beta: Float = 0.46
+    dtype: DTypeName = "float32"
     result: ext.Result[Any]
 
     @classmethod
@@ -413,26 +367,6 @@ class HammingWindowOp(RelaxOp, name="hamming_window", traits=[ext.Pure]):
         if size is None or symbolic.prove_less_equal(size, -1):
             raise ShapeError(f"{args.op}: window_size is {args.attrs['window_size']}, expected a size")
         return Tensor([size], dtype)
-
-
-def hamming_window(
-    window_size: DimLike,
-    periodic: bool = True,
-    alpha: float = 0.54,
-    beta: float = 0.46,
-    dtype: str | DType = "float32",
-) -> Value:
-    """A Hamming window (see `HammingWindowOp`)."""
-    require_insertion_point("hamming_window")
-    what = "hamming_window: "
-    attributes = {
-        "window_size": dims_attr([dimension(window_size, f"{what}'window_size'")])[0],
-        "periodic": bool_attr(periodic, f"{what}'periodic'"),
-        "alpha": double_attr(alpha, f"{what}'alpha'"),
-        "beta": double_attr(beta, f"{what}'beta'"),
-        "dtype": dtype_attr(dtype),
-    }
-    return create_one(HammingWindowOp, [], attributes)
 
 
 class OneHotOp(RelaxOp, name="one_hot", traits=[ext.Pure]):
@@ -469,6 +403,7 @@ class OneHotOp(RelaxOp, name="one_hot", traits=[ext.Pure]):
         return Tensor((*indices.shape[:axis], depth[0], *indices.shape[axis:]), on or off)
 
 
+@exported()
 def one_hot(
     indices: ValueLike, on_value: ValueLike, off_value: ValueLike, depth: DimLike, axis: int = -1
 ) -> Value:

@@ -1,18 +1,26 @@
 """Object detection: valid boxes, non-maximum suppression, boxes of anchors, and pooled regions of images."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, floats_of, require_one_of, require_same
-from relax_mlir.dialects.convolution import Ints, dims_by_letter, numbers_of, repeated
+from relax_mlir.dialects.convolution import dims_by_letter, numbers_of, repeated
 from relax_mlir.dialects.dtypes import promote
+from relax_mlir.dialects.fields import (
+    Bool,
+    Float,
+    Float32Operand,
+    Floats,
+    Int,
+    Int64Operand,
+    Ints,
+    Operand,
+    Text,
+)
 from relax_mlir.dialects.nn import float_tensor
-from relax_mlir.dialects.number_attributes import bool_attr, double_attr, int_attr, ints_attr, text_attr
 from relax_mlir.dialects.types import Tensor, Tuple
-from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
-from relax_mlir.error import ArgumentError, ShapeError, UnsupportedError, expect
-from relax_mlir.mlir import ext, ir
+from relax_mlir.error import ArgumentError, ShapeError, UnsupportedError
+from relax_mlir.mlir import ext
 from relax_mlir.symbolic import Dim
 
 
@@ -45,10 +53,10 @@ class GetValidCountsOp(RelaxOp, name="vision_get_valid_counts", traits=[ext.Pure
     Example: shape ``(n, 100, 6)`` gives ``(n,)``, ``(n, 100, 6)`` and ``(n, 100)``.
     """
 
-    data: ext.Operand[Any]
-    score_threshold: ir.FloatAttr
-    id_index: ir.IntegerAttr
-    score_index: ir.IntegerAttr
+    data: Operand
+    score_threshold: Float = 0.0
+    id_index: Int = 0
+    score_index: Int = 1
     result: ext.Result[Any]
 
     @classmethod
@@ -79,20 +87,20 @@ class NonMaxSuppressionOp(RelaxOp, name="vision_non_max_suppression", traits=[ex
     Example: shapes ``(n, 100, 6)``, ``(n,)`` and ``(n, 100)`` give ``(n, 100)`` and ``(n, 1)``.
     """
 
-    data: ext.Operand[Any]
-    valid_count: ext.Operand[Any]
-    indices: ext.Operand[Any]
-    max_output_size: ir.IntegerAttr
-    iou_threshold: ir.FloatAttr
-    force_suppress: ir.IntegerAttr
-    top_k: ir.IntegerAttr
-    coord_start: ir.IntegerAttr
-    score_index: ir.IntegerAttr
-    id_index: ir.IntegerAttr
-    return_indices: ir.IntegerAttr
-    invalid_to_bottom: ir.IntegerAttr
-    soft_nms_sigma: ir.FloatAttr
-    score_threshold: ir.FloatAttr
+    data: Operand
+    valid_count: Operand
+    indices: Operand
+    max_output_size: Int = -1
+    iou_threshold: Float = 0.5
+    force_suppress: Bool = False
+    top_k: Int = -1
+    coord_start: Int = 2
+    score_index: Int = 1
+    id_index: Int = 0
+    return_indices: Bool = True
+    invalid_to_bottom: Bool = False
+    soft_nms_sigma: Float = 0.0
+    score_threshold: Float = 0.0
     result: ext.Result[Any]
 
     @classmethod
@@ -134,11 +142,11 @@ class AllClassNonMaxSuppressionOp(RelaxOp, name="vision_all_class_non_max_suppre
     Example: shapes ``(1, 9, 4)`` and ``(1, 2, 9)`` give ``(18, 3)`` and ``(1,)``.
     """
 
-    boxes: ext.Operand[Any]
-    scores: ext.Operand[Any]
-    max_output_boxes_per_class: ext.Operand[Any]
-    iou_threshold: ext.Operand[Any]
-    score_threshold: ext.Operand[Any]
+    boxes: Operand
+    scores: Operand
+    max_output_boxes_per_class: Int64Operand
+    iou_threshold: Float32Operand
+    score_threshold: Float32Operand
     result: ext.Result[Any]
 
     @classmethod
@@ -179,13 +187,13 @@ class MultiboxTransformLocOp(RelaxOp, name="vision_multibox_transform_loc", trai
     Example: shapes ``(n, 21, 9)``, ``(n, 36)`` and ``(1, 9, 4)`` give ``(n, 9, 4)`` and ``(n, 21, 9)``.
     """
 
-    cls_pred: ext.Operand[Any]
-    loc_pred: ext.Operand[Any]
-    anchor: ext.Operand[Any]
-    clip: ir.IntegerAttr
-    threshold: ir.FloatAttr
-    variances: ir.ArrayAttr
-    keep_background: ir.IntegerAttr
+    cls_pred: Operand
+    loc_pred: Operand
+    anchor: Operand
+    clip: Bool = False
+    threshold: Float = 0.0
+    variances: Floats = (1.0, 1.0, 1.0, 1.0)
+    keep_background: Bool = True
     result: ext.Result[Any]
 
     @classmethod
@@ -209,106 +217,6 @@ class MultiboxTransformLocOp(RelaxOp, name="vision_multibox_transform_loc", trai
 
 
 # -- builders --------------------------------------------------------------------------------------------------
-
-
-def get_valid_counts(
-    data: ValueLike, score_threshold: float = 0.0, id_index: int = 0, score_index: int = 1
-) -> Value:
-    """The valid boxes and their number (see `GetValidCountsOp`): a tuple of three."""
-    require_insertion_point("vision.get_valid_counts")
-    attributes = {
-        "score_threshold": double_attr(score_threshold, "get_valid_counts: 'score_threshold'"),
-        "id_index": int_attr(id_index, "get_valid_counts: 'id_index'"),
-        "score_index": int_attr(score_index, "get_valid_counts: 'score_index'"),
-    }
-    return create_one(GetValidCountsOp, [as_value(data)], attributes)
-
-
-def non_max_suppression(
-    data: ValueLike,
-    valid_count: ValueLike,
-    indices: ValueLike,
-    max_output_size: int = -1,
-    iou_threshold: float = 0.5,
-    force_suppress: bool = False,
-    top_k: int = -1,
-    coord_start: int = 2,
-    score_index: int = 1,
-    id_index: int = 0,
-    return_indices: bool = True,
-    invalid_to_bottom: bool = False,
-    soft_nms_sigma: float = 0.0,
-    score_threshold: float = 0.0,
-) -> Value:
-    """Non-maximum suppression (see `NonMaxSuppressionOp`)."""
-    what = "non_max_suppression"
-    require_insertion_point(f"vision.{what}")
-    integers = {
-        "max_output_size": max_output_size,
-        "top_k": top_k,
-        "coord_start": coord_start,
-        "score_index": score_index,
-        "id_index": id_index,
-    }
-    floats = {
-        "iou_threshold": iou_threshold,
-        "soft_nms_sigma": soft_nms_sigma,
-        "score_threshold": score_threshold,
-    }
-    flags = {
-        "force_suppress": force_suppress,
-        "return_indices": return_indices,
-        "invalid_to_bottom": invalid_to_bottom,
-    }
-    attributes: dict[str, ir.Attribute] = {
-        **{name: int_attr(value, f"{what}: '{name}'") for name, value in integers.items()},
-        **{name: double_attr(value, f"{what}: '{name}'") for name, value in floats.items()},
-        **{name: bool_attr(value, f"{what}: '{name}'") for name, value in flags.items()},
-    }
-    return create_one(NonMaxSuppressionOp, [as_value(v) for v in (data, valid_count, indices)], attributes)
-
-
-def all_class_non_max_suppression(
-    boxes: ValueLike,
-    scores: ValueLike,
-    max_output_boxes_per_class: ValueLike,
-    iou_threshold: ValueLike,
-    score_threshold: ValueLike,
-) -> Value:
-    """Non-maximum suppression per class (see `AllClassNonMaxSuppressionOp`): a tuple of two."""
-    require_insertion_point("vision.all_class_non_max_suppression")
-    threshold = Tensor((), "float32")
-    operands = [
-        as_value(boxes),
-        as_value(scores),
-        as_value(max_output_boxes_per_class, Tensor((), "int64")),
-        as_value(iou_threshold, threshold),
-        as_value(score_threshold, threshold),
-    ]
-    return create_one(AllClassNonMaxSuppressionOp, operands)
-
-
-def multibox_transform_loc(
-    cls_pred: ValueLike,
-    loc_pred: ValueLike,
-    anchor: ValueLike,
-    clip: bool = False,
-    threshold: float = 0.0,
-    variances: Sequence[float] = (1.0, 1.0, 1.0, 1.0),
-    keep_background: bool = True,
-) -> Value:
-    """Boxes decoded from anchors, and their scores (see `MultiboxTransformLocOp`): a tuple of two."""
-    what = "multibox_transform_loc"
-    require_insertion_point(f"vision.{what}")
-    expect(f"{what}: 'variances'", variances, list | tuple, "four numbers")
-    factors = [double_attr(item, f"{what}: 'variances'[{i}]") for i, item in enumerate(variances)]
-    attributes = {
-        "clip": bool_attr(clip, f"{what}: 'clip'"),
-        "threshold": double_attr(threshold, f"{what}: 'threshold'"),
-        "variances": ir.ArrayAttr.get(factors),
-        "keep_background": bool_attr(keep_background, f"{what}: 'keep_background'"),
-    }
-    return create_one(MultiboxTransformLocOp, [as_value(v) for v in (cls_pred, loc_pred, anchor)], attributes)
 
 
 def _regions(args: OpArgs, layout: str) -> Tensor:
@@ -337,15 +245,19 @@ class RoiAlignOp(RelaxOp, name="vision_roi_align", traits=[ext.Pure]):
     Example: shapes ``(n, 3, h, w)`` and ``(r, 5)`` with pooled_size ``[7, 7]`` give ``(r, 3, 7, 7)``.
     """
 
-    data: ext.Operand[Any]
-    rois: ext.Operand[Any]
-    pooled_size: ir.ArrayAttr
-    spatial_scale: ir.FloatAttr
-    sample_ratio: ir.IntegerAttr
-    aligned: ir.IntegerAttr
-    layout: ir.StringAttr
-    mode: ir.StringAttr
+    data: Operand
+    rois: Operand
+    pooled_size: Ints
+    spatial_scale: Float
+    sample_ratio: Int = -1
+    aligned: Bool = False
+    layout: Text = "NCHW"
+    mode: Text = "avg"
     result: ext.Result[Any]
+
+    @classmethod
+    def prepare(cls, what: str, given: dict[str, Any]) -> None:
+        given["pooled_size"] = repeated(given["pooled_size"], what, "pooled_size", 2)
 
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
@@ -362,51 +274,17 @@ class RoiPoolOp(RelaxOp, name="vision_roi_pool", traits=[ext.Pure]):
     Example: shapes ``(n, 3, h, w)`` and ``(r, 5)`` with pooled_size ``[7, 7]`` give ``(r, 3, 7, 7)``.
     """
 
-    data: ext.Operand[Any]
-    rois: ext.Operand[Any]
-    pooled_size: ir.ArrayAttr
-    spatial_scale: ir.FloatAttr
-    layout: ir.StringAttr
+    data: Operand
+    rois: Operand
+    pooled_size: Ints
+    spatial_scale: Float
+    layout: Text = "NCHW"
     result: ext.Result[Any]
+
+    @classmethod
+    def prepare(cls, what: str, given: dict[str, Any]) -> None:
+        given["pooled_size"] = repeated(given["pooled_size"], what, "pooled_size", 2)
 
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
         return _regions(args, require_one_of(args, "layout", ("NCHW",)))
-
-
-def roi_align(
-    data: ValueLike,
-    rois: ValueLike,
-    pooled_size: Ints,
-    spatial_scale: float,
-    sample_ratio: int = -1,
-    aligned: bool = False,
-    layout: str = "NCHW",
-    mode: str = "avg",
-) -> Value:
-    """The mean or maximum of samples of the cells of regions (see `RoiAlignOp`); a single size applies to both."""
-    require_insertion_point("vision.roi_align")
-    sizes = repeated(pooled_size, "roi_align", "pooled_size", 2)
-    attributes = {
-        "pooled_size": ints_attr(sizes, "roi_align: 'pooled_size'"),
-        "spatial_scale": double_attr(spatial_scale, "roi_align: 'spatial_scale'"),
-        "sample_ratio": int_attr(sample_ratio, "roi_align: 'sample_ratio'"),
-        "aligned": bool_attr(aligned, "roi_align: 'aligned'"),
-        "layout": text_attr(layout, "roi_align: 'layout'"),
-        "mode": text_attr(mode, "roi_align: 'mode'"),
-    }
-    return create_one(RoiAlignOp, [as_value(data), as_value(rois)], attributes)
-
-
-def roi_pool(
-    data: ValueLike, rois: ValueLike, pooled_size: Ints, spatial_scale: float, layout: str = "NCHW"
-) -> Value:
-    """The maximum of each cell of regions (see `RoiPoolOp`)."""
-    require_insertion_point("vision.roi_pool")
-    sizes = repeated(pooled_size, "roi_pool", "pooled_size", 2)
-    attributes = {
-        "pooled_size": ints_attr(sizes, "roi_pool: 'pooled_size'"),
-        "spatial_scale": double_attr(spatial_scale, "roi_pool: 'spatial_scale'"),
-        "layout": text_attr(layout, "roi_pool: 'layout'"),
-    }
-    return create_one(RoiPoolOp, [as_value(data), as_value(rois)], attributes)

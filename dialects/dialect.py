@@ -14,8 +14,10 @@ import functools
 import gc
 import importlib
 import io
+import pkgutil
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 from relax_mlir import capi
@@ -28,38 +30,30 @@ NAMESPACE = "relax"
 
 _LOADING = process_lock(Order.DIALECT)
 
-FAMILIES = (
-    "structure",
-    "calls",
-    "closures",
-    "effects",
-    "binary",
-    "unary",
-    "create",
-    "reduce",
-    "sorting",
-    "linear_algebra",
-    "views",
-    "manipulate",
-    "indexing",
-    "rearrange",
-    "random",
-    "nn",
-    "activations",
-    "losses",
-    "convolution",
-    "pooling",
-    "padding",
-    "image",
-    "detection",
-    "recurrent",
-    "quantization",
-    "gradients",
-    "shapes",
-    "memory",
-    "vm",
+HELPERS = frozenset(
+    {
+        *("attributes", "base", "builders", "call_forms", "constants", "construction", "control", "dialect"),
+        *(
+            "dtypes",
+            "fields",
+            "generate_irdl",
+            "location",
+            "nodes",
+            "number_attributes",
+            "prim_funcs",
+            "relax",
+        ),
+        *("symbols", "traits", "types", "value"),
+    }
 )
-"""Modules that define the ops, in print order."""
+"""Modules without ops; all others are families of ops."""
+
+
+@functools.cache
+def families() -> tuple[str, ...]:
+    """The modules that define the ops, in alphabetical order, which is that of printing."""
+    folder = str(Path(__file__).parent)
+    return tuple(sorted({module.name for module in pkgutil.iter_modules([folder])} - HELPERS))
 
 
 UPSTREAM = (
@@ -159,10 +153,10 @@ ext._cext.globals.append_dialect_search_prefix(__name__.rpartition(".")[0])
 
 @functools.cache
 def import_families() -> None:
-    """Import every module that defines types or ops, in the order of `FAMILIES`, so that `Relax` knows them all."""
-    for family in FAMILIES:
+    """Import every module that defines types or ops, so that `Relax` knows them all."""
+    for family in families():
         importlib.import_module(f"relax_mlir.dialects.{family}")
-    order = {f"relax_mlir.dialects.{family}": number for number, family in enumerate(FAMILIES)}
+    order = {f"relax_mlir.dialects.{family}": number for number, family in enumerate(families())}
     Relax.operations.sort(key=lambda op: order.get(op.__module__, len(order)))
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
+from relax_mlir.dialects.builders import exported
 from relax_mlir.dialects.calls import StaticArg, arg_spec_of, check_arg_spec
 from relax_mlir.dialects.structure import make_tuple, prim_value
 from relax_mlir.dialects.traits import EVERY_FORM, HasEffect, ListsArguments, ReadsTensors
@@ -129,6 +130,7 @@ class PrintOp(RelaxOp, name="print", traits=[HasEffect, ListsArguments]):
         return []
 
 
+@exported()
 def assert_op(condition: Value | bool | str, *values: Value | symbolic.Dim, format: str = "") -> None:
     """Raise ``CheckError`` (an ``AssertionError``) at run time unless `condition` holds.
 
@@ -164,6 +166,7 @@ def _comparison(text: str) -> tuple[symbolic.Dim, str, symbolic.Dim]:
     return symbolic.parse(found[1].strip()), found[2], symbolic.parse(found[3].strip())
 
 
+@exported()
 def print(*values: Value | StaticArg, format: str = "") -> None:
     """Write `values` (tensors as in NumPy, shapes, integers, strings) to Python's standard output.
 

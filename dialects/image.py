@@ -1,21 +1,28 @@
 """Images: resizing, sampling at computed coordinates, and affine grids of coordinates."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 from relax_mlir import symbolic
-from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, floats_of, ir_fields, require_one_of
+from relax_mlir.dialects.base import (
+    Inferred,
+    OpArgs,
+    Parameter,
+    RelaxOp,
+    floats_of,
+    require_one_of,
+)
 from relax_mlir.dialects.convolution import SPATIAL, dims_by_letter, layout_of
-from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.fields import Bool, DTypeName, Float, Floats, Operand, Text
 from relax_mlir.dialects.nn import float_tensor
-from relax_mlir.dialects.number_attributes import bool_attr, double_attr, text_attr
 from relax_mlir.dialects.shapes import bind_shape
 from relax_mlir.dialects.structure import shape_expr
 from relax_mlir.dialects.traits import OpPatternKind, Order, Reordered, moved_letters
 from relax_mlir.dialects.types import DimLike, Shape, Tensor, dim_text
-from relax_mlir.dialects.unary import dtype_attr, dtype_of
-from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
-from relax_mlir.error import ArgumentError, DTypeError, ShapeError, expect
+from relax_mlir.dialects.unary import dtype_of
+from relax_mlir.dialects.value import Value
+from relax_mlir.dialects.views import shape_operand
+from relax_mlir.error import ArgumentError, DTypeError, ShapeError
 from relax_mlir.mlir import ext, ir
 from relax_mlir.symbolic import Dim
 
@@ -32,7 +39,20 @@ COORDINATES = (
 ROUNDINGS = ("", "round", "round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
 
 Sizes = Value | DimLike | Sequence[DimLike]
-Floats = float | Sequence[float]
+
+
+def size_value(size: Sizes, count: int) -> Value:
+    """Sizes as a shape value; a single size applies to all dimensions."""
+    if isinstance(size, Value):
+        return bind_shape(size)
+    given: list[Any] = list(size) if isinstance(size, list | tuple) else [size]
+    return shape_expr(given * count if len(given) == 1 else given)
+
+
+SizesOperand: TypeAlias = Annotated[
+    ir.Value, Parameter(ext.Operand[Any], shape_operand, Sizes, "Value | DimLike | Sequence[DimLike]")
+]
+"""Sizes as a shape value."""
 
 
 class ResizeOp(RelaxOp):
@@ -40,7 +60,27 @@ class ResizeOp(RelaxOp):
 
     op_pattern = OpPatternKind.INJECTIVE
 
+    data: Operand
+    size: SizesOperand
+    roi: Floats | None = None
+    layout: Text = "NCHW"
+    method: Text = "linear"
+    coordinate_transformation_mode: Text = "half_pixel"
+    rounding_method: Text = "round"
+    cubic_alpha: Float = -0.75
+    cubic_exclude: Bool = False
+    extrapolation_value: Float = 0.0
+    out_dtype: DTypeName | None = None
+    scales: Floats | None = None
+    result: ext.Result[Any]
     count = 0
+
+    @classmethod
+    def prepare(cls, what: str, given: dict[str, Any]) -> None:
+        given["size"] = size_value(given["size"], cls.count)
+        for name, count in (("roi", 2 * cls.count), ("scales", cls.count)):
+            if isinstance(given[name], int | float):
+                given[name] = [given[name]] * count
 
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
@@ -107,19 +147,6 @@ class Resize2dOp(ResizeOp, name="image_resize2d", traits=[ext.Pure]):
     Example: shape ``(n, 3, h, w)`` and size ``(2*h, 2*w)`` give ``(n, 3, 2*h, 2*w)``.
     """
 
-    data: ext.Operand[Any]
-    size: ext.Operand[Any]
-    roi: ir.ArrayAttr | ir.UnitAttr
-    layout: ir.StringAttr
-    method: ir.StringAttr
-    coordinate_transformation_mode: ir.StringAttr
-    rounding_method: ir.StringAttr
-    cubic_alpha: ir.FloatAttr
-    cubic_exclude: ir.IntegerAttr
-    extrapolation_value: ir.FloatAttr
-    out_dtype: ir.TypeAttr | ir.UnitAttr
-    scales: ir.ArrayAttr | ir.UnitAttr
-    result: ext.Result[Any]
     count = 2
 
 
@@ -131,106 +158,11 @@ class Resize3dOp(ResizeOp, name="image_resize3d", traits=[ext.Pure]):
     Example: shape ``(n, 1, d, h, w)`` and size ``(4, 4, 4)`` give ``(n, 1, 4, 4, 4)``.
     """
 
-    data: ext.Operand[Any]
-    size: ext.Operand[Any]
-    roi: ir.ArrayAttr | ir.UnitAttr
-    layout: ir.StringAttr
-    method: ir.StringAttr
-    coordinate_transformation_mode: ir.StringAttr
-    rounding_method: ir.StringAttr
-    cubic_alpha: ir.FloatAttr
-    cubic_exclude: ir.IntegerAttr
-    extrapolation_value: ir.FloatAttr
-    out_dtype: ir.TypeAttr | ir.UnitAttr
-    scales: ir.ArrayAttr | ir.UnitAttr
-    result: ext.Result[Any]
+    layout, rounding_method = "NCDHW", ""
     count = 3
 
 
 # -- builders --------------------------------------------------------------------------------------------------
-
-
-def resize2d(
-    data: ValueLike,
-    size: Sizes,
-    roi: Floats | None = None,
-    layout: str = "NCHW",
-    method: str = "linear",
-    coordinate_transformation_mode: str = "half_pixel",
-    rounding_method: str = "round",
-    cubic_alpha: float = -0.75,
-    cubic_exclude: bool = False,
-    extrapolation_value: float = 0.0,
-    out_dtype: str | DType | None = None,
-    scales: Floats | None = None,
-) -> Value:
-    """Resize images (see `Resize2dOp`); a single size applies to rows and columns."""
-    modes = (layout, method, coordinate_transformation_mode, rounding_method)
-    numbers = (roi, scales, cubic_alpha, extrapolation_value)
-    return _resize(Resize2dOp, data, size, modes, numbers, cubic_exclude, out_dtype)
-
-
-def resize3d(
-    data: ValueLike,
-    size: Sizes,
-    roi: Floats | None = None,
-    layout: str = "NCDHW",
-    method: str = "linear",
-    coordinate_transformation_mode: str = "half_pixel",
-    rounding_method: str = "",
-    cubic_alpha: float = -0.75,
-    cubic_exclude: bool = False,
-    extrapolation_value: float = 0.0,
-    out_dtype: str | DType | None = None,
-    scales: Floats | None = None,
-) -> Value:
-    """Resize volumes (see `Resize3dOp`); a single size applies to all three dimensions."""
-    modes = (layout, method, coordinate_transformation_mode, rounding_method)
-    numbers = (roi, scales, cubic_alpha, extrapolation_value)
-    return _resize(Resize3dOp, data, size, modes, numbers, cubic_exclude, out_dtype)
-
-
-def _resize(
-    cls: type[ResizeOp],
-    data: ValueLike,
-    size: Sizes,
-    modes: tuple[str, str, str, str],
-    numbers: tuple[Floats | None, Floats | None, float, float],
-    exclude: bool,
-    out_dtype: str | DType | None,
-) -> Value:
-    what = f"resize{cls.count}d"
-    require_insertion_point(f"image.{what}")
-    roi, scales, alpha, outside = numbers
-    names = ("layout", "method", "coordinate_transformation_mode", "rounding_method")
-    attributes: dict[str, ir.Attribute] = {
-        "roi": _floats_attr(roi, f"{what}: 'roi'", 2 * cls.count),
-        **{name: text_attr(mode, f"{what}: '{name}'") for name, mode in zip(names, modes, strict=True)},
-        "cubic_alpha": double_attr(alpha, f"{what}: 'cubic_alpha'"),
-        "cubic_exclude": bool_attr(exclude, f"{what}: 'cubic_exclude'"),
-        "extrapolation_value": double_attr(outside, f"{what}: 'extrapolation_value'"),
-        "out_dtype": ir.UnitAttr.get() if out_dtype is None else dtype_attr(out_dtype),
-        "scales": _floats_attr(scales, f"{what}: 'scales'", cls.count),
-    }
-    assert set(attributes) == set(ir_fields(cls)[1])
-    return create_one(cls, [as_value(data), size_value(what, size, cls.count)], attributes)
-
-
-def size_value(what: str, size: Sizes, count: int) -> Value:
-    """Sizes as a shape value; a single size applies to all dimensions."""
-    if isinstance(size, Value):
-        return bind_shape(size)
-    given: list[Any] = list(size) if isinstance(size, list | tuple) else [size]
-    return shape_expr(given * count if len(given) == 1 else given)
-
-
-def _floats_attr(values: Floats | None, what: str, count: int) -> ir.Attribute:
-    if values is None:
-        return ir.UnitAttr.get()
-    if not isinstance(values, list | tuple):
-        values = [double_attr(values, what).value] * count
-    expect(what, values, list | tuple, "numbers")
-    return ir.ArrayAttr.get([double_attr(item, f"{what}[{i}]") for i, item in enumerate(values)])
 
 
 SAMPLE_METHODS = ("nearest", "bilinear", "bicubic")
@@ -249,12 +181,12 @@ class GridSampleOp(RelaxOp, name="image_grid_sample", traits=[ext.Pure]):
     Example: shapes ``(n, c, h, w)`` and ``(n, 2, p, q)`` give ``(n, c, p, q)``.
     """
 
-    data: ext.Operand[Any]
-    grid: ext.Operand[Any]
-    method: ir.StringAttr
-    layout: ir.StringAttr
-    padding_mode: ir.StringAttr
-    align_corners: ir.IntegerAttr
+    data: Operand
+    grid: Operand
+    method: Text = "bilinear"
+    layout: Text = "NCHW"
+    padding_mode: Text = "zeros"
+    align_corners: Bool = False
     result: ext.Result[Any]
 
     @classmethod
@@ -305,10 +237,14 @@ class AffineGridOp(RelaxOp, name="image_affine_grid", traits=[ext.Pure]):
 
     op_pattern = OpPatternKind.INJECTIVE
 
-    data: ext.Operand[Any]
-    size: ext.Operand[Any]
-    align_corners: ir.IntegerAttr
+    data: Operand
+    size: SizesOperand
+    align_corners: Bool = True
     result: ext.Result[Any]
+
+    @classmethod
+    def prepare(cls, what: str, given: dict[str, Any]) -> None:
+        given["size"] = size_value(given["size"], 2)
 
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
@@ -328,29 +264,3 @@ class AffineGridOp(RelaxOp, name="image_affine_grid", traits=[ext.Pure]):
                     f"{args.op}: operand 'data' is {data}, expected (batch, {count}, {count + 1}) for {count} sizes"
                 )
         return Tensor([batch, count, *((None,) * count if size.values is None else size.values)], data.dtype)
-
-
-def grid_sample(
-    data: ValueLike,
-    grid: ValueLike,
-    method: str = "bilinear",
-    layout: str = "NCHW",
-    padding_mode: str = "zeros",
-    align_corners: bool = False,
-) -> Value:
-    """Samples of images at the coordinates in `grid` (see `GridSampleOp`)."""
-    require_insertion_point("image.grid_sample")
-    attributes = {
-        "method": text_attr(method, "grid_sample: 'method'"),
-        "layout": text_attr(layout, "grid_sample: 'layout'"),
-        "padding_mode": text_attr(padding_mode, "grid_sample: 'padding_mode'"),
-        "align_corners": bool_attr(align_corners, "grid_sample: 'align_corners'"),
-    }
-    return create_one(GridSampleOp, [as_value(data), as_value(grid)], attributes)
-
-
-def affine_grid(data: ValueLike, size: Sizes, align_corners: bool = True) -> Value:
-    """The coordinates of image elements under affine maps (see `AffineGridOp`); a single size applies to both."""
-    require_insertion_point("image.affine_grid")
-    attributes = {"align_corners": bool_attr(align_corners, "affine_grid: 'align_corners'")}
-    return create_one(AffineGridOp, [as_value(data), size_value("affine_grid", size, 2)], attributes)

@@ -23,22 +23,21 @@ from relax_mlir.dialects.base import (
     index_operand,
     normalize_axis,
 )
+from relax_mlir.dialects.builders import exported
+from relax_mlir.dialects.fields import Bool, Int, Operand, PeerOperand, Text, TupleOperand
 from relax_mlir.dialects.manipulate import TO_THE_END, TO_THE_START, Slice, resolve_slice, strided_slice
 from relax_mlir.dialects.number_attributes import (
-    bool_attr,
     dimension,
     int_attr,
     integer,
     known_dimension,
-    text_attr,
 )
-from relax_mlir.dialects.structure import match_shape, tuple_of
+from relax_mlir.dialects.structure import match_shape
 from relax_mlir.dialects.traits import OpPatternKind, SizedByData
 from relax_mlir.dialects.types import DimLike, Prim, Tensor, dims_attr, shape_text
 from relax_mlir.dialects.value import (
     Value,
     ValueLike,
-    as_value,
     as_values,
     create_one,
     require_insertion_point,
@@ -166,9 +165,9 @@ class GatherElementsOp(RelaxOp, name="gather_elements", traits=[ext.Pure]):
 
     op_pattern = OpPatternKind.INJECTIVE
 
-    data: ext.Operand[Any]
-    indices: ext.Operand[Any]
-    axis: ir.IntegerAttr
+    data: Operand
+    indices: Operand
+    axis: Int = 0
     result: ext.Result[Any]
 
     @classmethod
@@ -192,9 +191,9 @@ class GatherNdOp(RelaxOp, name="gather_nd", traits=[ext.Pure]):
 
     op_pattern = OpPatternKind.INJECTIVE
 
-    data: ext.Operand[Any]
-    indices: ext.Operand[Any]
-    batch_dims: ir.IntegerAttr
+    data: Operand
+    indices: Operand
+    batch_dims: Int = 0
     result: ext.Result[Any]
 
     @classmethod
@@ -226,8 +225,8 @@ class IndexTensorOp(RelaxOp, name="index_tensor", traits=[ext.Pure]):
 
     op_pattern = OpPatternKind.INJECTIVE
 
-    data: ext.Operand[Any]
-    indices: ext.Operand[Any]
+    data: Operand
+    indices: TupleOperand
     result: ext.Result[Any]
 
     @classmethod
@@ -289,26 +288,6 @@ def common_shape(args: OpArgs, index: int, data: Tensor) -> tuple[tuple[Dim | No
     return broadcast(args.op, *(tensor.shape for tensor in indices)), len(indices)
 
 
-def gather_elements(data: ValueLike, indices: ValueLike, axis: int = 0) -> Value:
-    """The elements of `data` at `indices` along `axis` (see `GatherElementsOp`)."""
-    require_insertion_point("gather_elements")
-    attributes = {"axis": int_attr(axis, "gather_elements: 'axis'")}
-    return create_one(GatherElementsOp, [as_value(data), as_value(indices)], attributes)
-
-
-def gather_nd(data: ValueLike, indices: ValueLike, batch_dims: int = 0) -> Value:
-    """The elements or sub-tensors of `data` at index vectors (see `GatherNdOp`)."""
-    require_insertion_point("gather_nd")
-    attributes = {"batch_dims": int_attr(batch_dims, "gather_nd: 'batch_dims'")}
-    return create_one(GatherNdOp, [as_value(data), as_value(indices)], attributes)
-
-
-def index_tensor(data: ValueLike, indices: Value | Sequence[ValueLike]) -> Value:
-    """``data[i, j, …]`` for tensors of indices (see `IndexTensorOp`)."""
-    require_insertion_point("index_tensor")
-    return create_one(IndexTensorOp, [as_value(data), tuple_of("index_tensor", indices, "indices")])
-
-
 REDUCTIONS = ("update", "add", "mul", "min", "max", "mean")
 """The effect of an update on an element: replace it, or combine with it."""
 
@@ -327,11 +306,11 @@ class ScatterElementsOp(RelaxOp, name="scatter_elements", traits=[ext.Pure]):
     ``[10, 2, 11]``.
     """
 
-    data: ext.Operand[Any]
-    indices: ext.Operand[Any]
-    updates: ext.Operand[Any]
-    axis: ir.IntegerAttr
-    reduction: ir.StringAttr
+    data: PeerOperand
+    indices: Operand
+    updates: PeerOperand
+    axis: Int = 0
+    reduction: Text = "update"
     result: ext.Result[Any]
 
     @classmethod
@@ -354,10 +333,10 @@ class ScatterNdOp(RelaxOp, name="scatter_nd", traits=[ext.Pure]):
     Example: ``[1, 2, 3]`` with indices ``[[2], [0]]`` and updates ``[8, 9]`` gives ``[9, 2, 8]``.
     """
 
-    data: ext.Operand[Any]
-    indices: ext.Operand[Any]
-    updates: ext.Operand[Any]
-    reduction: ir.StringAttr
+    data: PeerOperand
+    indices: Operand
+    updates: PeerOperand
+    reduction: Text = "update"
     result: ext.Result[Any]
 
     @classmethod
@@ -384,10 +363,10 @@ class IndexPutOp(RelaxOp, name="index_put", traits=[ext.Pure]):
     `accumulate`.
     """
 
-    data: ext.Operand[Any]
-    indices: ext.Operand[Any]
-    values: ext.Operand[Any]
-    accumulate: ir.IntegerAttr
+    data: PeerOperand
+    indices: TupleOperand
+    values: PeerOperand
+    accumulate: Bool = False
     result: ext.Result[Any]
 
     @classmethod
@@ -436,42 +415,6 @@ def _check_broadcasts(args: OpArgs, values: Sequence[Dim | None], whole: Sequenc
         raise ShapeError(f"{args.op}: {shapes}{hint}")
 
 
-def scatter_elements(
-    data: ValueLike, indices: ValueLike, updates: ValueLike, axis: int = 0, reduction: str = "update"
-) -> Value:
-    """`data` with `updates` at `indices` along `axis` (see `ScatterElementsOp`)."""
-    require_insertion_point("scatter_elements")
-    attributes = {
-        "axis": int_attr(axis, "scatter_elements: 'axis'"),
-        "reduction": text_attr(reduction, "scatter_elements: 'reduction'"),
-    }
-    return create_one(ScatterElementsOp, _operands(ScatterElementsOp, data, indices, updates), attributes)
-
-
-def scatter_nd(data: ValueLike, indices: ValueLike, updates: ValueLike, reduction: str = "update") -> Value:
-    """`data` with `updates` at index vectors (see `ScatterNdOp`)."""
-    require_insertion_point("scatter_nd")
-    attributes = {"reduction": text_attr(reduction, "scatter_nd: 'reduction'")}
-    return create_one(ScatterNdOp, _operands(ScatterNdOp, data, indices, updates), attributes)
-
-
-def index_put(
-    data: ValueLike, indices: Value | Sequence[ValueLike], values: ValueLike, accumulate: bool = False
-) -> Value:
-    """`data` after ``data[i, j, …] = values`` (see `IndexPutOp`)."""
-    require_insertion_point("index_put")
-    old, new = as_values(data, values, of=IndexPutOp, names=("data", "values"))
-    places = tuple_of("index_put", indices, "indices")
-    attributes = {"accumulate": bool_attr(accumulate, "index_put: 'accumulate'")}
-    return create_one(IndexPutOp, [old, places, new], attributes)
-
-
-def _operands(op: type[RelaxOp], data: ValueLike, indices: ValueLike, updates: ValueLike) -> list[Value]:
-    """The operands; a number among `updates` and `data` takes the dtype of the other."""
-    old, new = as_values(data, updates, of=op, names=("data", "updates"))
-    return [old, as_value(indices), new]
-
-
 class DynamicStridedSliceOp(RelaxOp, name="dynamic_strided_slice", traits=[ext.Pure, SizedByData]):
     """``x[begin:end:strides]`` along each dimension, where all three are vectors of integers, one per dimension.
 
@@ -481,10 +424,10 @@ class DynamicStridedSliceOp(RelaxOp, name="dynamic_strided_slice", traits=[ext.P
     Example: ``[1, 2, 3, 4, 5]`` with begin ``[-1]``, end ``[0]``, strides ``[-2]`` gives ``[5, 3]``.
     """
 
-    x: ext.Operand[Any]
-    begin: ext.Operand[Any]
-    end: ext.Operand[Any]
-    strides: ext.Operand[Any]
+    x: Operand
+    begin: Operand
+    end: Operand
+    strides: Operand
     result: ext.Result[Any]
 
     @classmethod
@@ -501,11 +444,6 @@ class DynamicStridedSliceOp(RelaxOp, name="dynamic_strided_slice", traits=[ext.P
             elif vector.shape is not None and isinstance(vector.shape[0], int):
                 rank = vector.shape[0]
         return Tensor(None if rank is None else (None,) * rank, x.dtype)
-
-
-def dynamic_strided_slice(x: ValueLike, begin: ValueLike, end: ValueLike, strides: ValueLike) -> Value:
-    """``x[begin:end:strides]`` with bounds in vectors (see `DynamicStridedSliceOp`)."""
-    return create_one(DynamicStridedSliceOp, [as_value(item) for item in (x, begin, end, strides)])
 
 
 class SliceScatterOp(RelaxOp, name="slice_scatter", traits=[ext.Pure]):
@@ -559,6 +497,7 @@ def replaced_slice(args: OpArgs, size: Dim | None) -> Slice | None:
     return None if size is None else resolve_slice(start, end, args.int_attr("step"), size)
 
 
+@exported()
 def slice_scatter(
     input_tensor: ValueLike, src: ValueLike, start: DimLike, end: DimLike, step: int = 1, axis: int = 0
 ) -> Value:

@@ -9,12 +9,14 @@ from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, broadcast
 from relax_mlir.dialects.binary import common_dtype
+from relax_mlir.dialects.builders import exported
 from relax_mlir.dialects.dtypes import DType, promote
+from relax_mlir.dialects.fields import DTypeName, PeerOperand
 from relax_mlir.dialects.number_attributes import text_attr
 from relax_mlir.dialects.structure import tuple_of
 from relax_mlir.dialects.traits import MultipliesMatrices, OpPatternKind
 from relax_mlir.dialects.types import Tensor, dim_text, shape_text
-from relax_mlir.dialects.value import Value, ValueLike, as_values, create_one, require_insertion_point
+from relax_mlir.dialects.value import Value, ValueLike, create_one, require_insertion_point
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError
 from relax_mlir.mlir import ext, ir
 from relax_mlir.symbolic import Dim
@@ -35,9 +37,9 @@ class MatmulOp(RelaxOp, name="matmul", traits=[ext.Pure, MultipliesMatrices]):
 
     op_pattern = OpPatternKind.OUT_ELEMWISE_FUSABLE
 
-    x1: ext.Operand[Any]
-    x2: ext.Operand[Any]
-    out_dtype: ir.TypeAttr | ir.UnitAttr
+    x1: PeerOperand
+    x2: PeerOperand
+    out_dtype: DTypeName | None = None
     result: ext.Result[Any]
 
     @classmethod
@@ -89,15 +91,6 @@ def _matmul_shape(
     batch = broadcast(op, x1[:-2], x2[:-2])
     assert batch is not None
     return batch + x1[-2:-1] + (x2[-1:] if len(x2) > 1 else ())
-
-
-def matmul(x1: ValueLike, x2: ValueLike, out_dtype: str | None = None) -> Value:
-    """``x1 @ x2`` (see `MatmulOp`)."""
-    require_insertion_point("matmul")
-    wanted = (
-        ir.UnitAttr.get() if out_dtype is None else ir.TypeAttr.get(dtypes.dtype(out_dtype).element_type())
-    )
-    return create_one(MatmulOp, as_values(x1, x2, of=MatmulOp), {"out_dtype": wanted})
 
 
 ELLIPSIS = "..."
@@ -219,6 +212,7 @@ def _dtype(args: OpArgs, tensors: Sequence[Tensor]) -> DType | None:
     return dtype
 
 
+@exported()
 def einsum(operands: Value | Sequence[ValueLike], subscripts: str) -> Value:
     """The sum of products over named axes (see `EinsumOp`)."""
     require_insertion_point("einsum")

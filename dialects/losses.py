@@ -3,15 +3,16 @@
 from typing import Any
 
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, require_same
-from relax_mlir.dialects.create import ones
+from relax_mlir.dialects.builders import build
+from relax_mlir.dialects.create import OnesOp
 from relax_mlir.dialects.dtypes import promote
+from relax_mlir.dialects.fields import Int, Operand, OptionalOperand, Text
 from relax_mlir.dialects.nn import float_tensor
-from relax_mlir.dialects.number_attributes import int_attr, text_attr
 from relax_mlir.dialects.traits import OpPatternKind
 from relax_mlir.dialects.types import Tensor
-from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
+from relax_mlir.dialects.value import as_value
 from relax_mlir.error import ArgumentError, ShapeError
-from relax_mlir.mlir import ext, ir
+from relax_mlir.mlir import ext
 from relax_mlir.symbolic import Dim
 
 REDUCTIONS = ("none", "sum", "mean")
@@ -28,8 +29,8 @@ class CrossEntropyWithLogitsOp(RelaxOp, name="nn_cross_entropy_with_logits", tra
 
     op_pattern = OpPatternKind.COMM_REDUCE
 
-    predictions: ext.Operand[Any]
-    labels: ext.Operand[Any]
+    predictions: Operand
+    labels: Operand
     result: ext.Result[Any]
 
     @classmethod
@@ -52,12 +53,16 @@ class NllLossOp(RelaxOp, name="nn_nll_loss", traits=[ext.Pure]):
     Example: shapes ``(n, c, h)``, ``(n, h)`` and ``(c,)`` give a scalar, with reduction ``none`` ``(n, h)``.
     """
 
-    predictions: ext.Operand[Any]
-    targets: ext.Operand[Any]
-    weights: ext.Operand[Any]
-    reduction: ir.StringAttr
-    ignore_index: ir.IntegerAttr
+    predictions: Operand
+    targets: Operand
+    weights: OptionalOperand = None
+    reduction: Text = "mean"
+    ignore_index: Int = -100
     result: ext.Result[Any]
+
+    @classmethod
+    def prepare(cls, what: str, given: dict[str, Any]) -> None:
+        set_class_weights(what, given)
 
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
@@ -99,39 +104,13 @@ def check_nll_loss(args: OpArgs, first: int) -> None:
     require_same(args, first + 1, targets_shape(shape), "'predictions' without the classes")
 
 
-def cross_entropy_with_logits(predictions: ValueLike, labels: ValueLike) -> Value:
-    """The cross entropy of log probabilities (see `CrossEntropyWithLogitsOp`)."""
-    return create_one(CrossEntropyWithLogitsOp, [as_value(predictions), as_value(labels)])
-
-
-def nll_loss(
-    predictions: ValueLike,
-    targets: ValueLike,
-    weights: ValueLike | None = None,
-    reduction: str = "mean",
-    ignore_index: int = -100,
-) -> Value:
-    """The negative log likelihood of the targets (see `NllLossOp`); `weights` default to 1."""
-    require_insertion_point("nn.nll_loss")
-    value = as_value(predictions)
-    factors = class_weights("nll_loss", value) if weights is None else as_value(weights)
-    return create_one(
-        NllLossOp, [value, as_value(targets), factors], loss_attributes("nll_loss", reduction, ignore_index)
-    )
-
-
-def loss_attributes(op: str, reduction: str, ignore_index: int) -> dict[str, ir.Attribute]:
-    """The attributes of `nll_loss` and of its gradient."""
-    return {
-        "reduction": text_attr(reduction, f"{op}: 'reduction'"),
-        "ignore_index": int_attr(ignore_index, f"{op}: 'ignore_index'"),
-    }
-
-
-def class_weights(op: str, predictions: Value) -> Value:
-    """Weights of 1 for each class."""
+def set_class_weights(op: str, given: dict[str, Any]) -> None:
+    """Set absent weights to 1 for each class."""
+    given["predictions"] = predictions = as_value(given["predictions"])
+    if given["weights"] is not None:
+        return
     info = predictions.tensor_info
     classes = None if not info.shape else info.shape[0 if len(info.shape) == 1 else 1]
     if classes is None or info.dtype is None:
         raise ShapeError(f"{op}: the classes of 'predictions', {info}, are not known; give 'weights'")
-    return ones([classes], info.dtype)
+    given["weights"] = build(OnesOp, [classes], info.dtype)

@@ -15,7 +15,9 @@ from relax_mlir.dialects.base import (
     normalize_axes,
     normalize_axis,
 )
+from relax_mlir.dialects.builders import build, exported
 from relax_mlir.dialects.dtypes import DType, promote
+from relax_mlir.dialects.fields import Int, Ints, Operand, PeerOperand, Text, TupleOperand
 from relax_mlir.dialects.number_attributes import (
     bool_attr,
     dimension,
@@ -26,19 +28,17 @@ from relax_mlir.dialects.number_attributes import (
     maybe_ints_attr,
     text_attr,
 )
-from relax_mlir.dialects.shapes import bind_shape
-from relax_mlir.dialects.structure import is_integer, make_tuple, prim_to_tensor, shape_expr, tuple_of
+from relax_mlir.dialects.structure import is_integer, make_tuple, prim_to_tensor
 from relax_mlir.dialects.traits import OpPatternKind, Order, Reordered, along_axis, moved_axes, moved_axis
 from relax_mlir.dialects.types import DimLike, StructInfo, Tensor, Tuple, dims_attr, shape_text
 from relax_mlir.dialects.value import (
     Value,
     ValueLike,
     as_value,
-    as_values,
     create_one,
     require_insertion_point,
 )
-from relax_mlir.dialects.views import ShapeLike, flatten
+from relax_mlir.dialects.views import FlattenOp, ShapeOperand
 from relax_mlir.error import ArgumentError, ShapeError, expect
 from relax_mlir.mlir import ext, ir
 from relax_mlir.symbolic import Dim
@@ -119,8 +119,8 @@ class PermuteDimsOp(RelaxOp, name="permute_dims", traits=[ext.Pure]):
 
     op_pattern = OpPatternKind.INJECTIVE
 
-    x: ext.Operand[Any]
-    axes: ir.ArrayAttr | ir.UnitAttr
+    x: Operand
+    axes: Ints | None = None
     result: ext.Result[Any]
 
     @classmethod
@@ -151,8 +151,8 @@ class BroadcastToOp(RelaxOp, name="broadcast_to", traits=[ext.Pure]):
 
     op_pattern = OpPatternKind.BROADCAST
 
-    x: ext.Operand[Any]
-    shape: ext.Operand[Any]
+    x: Operand
+    shape: ShapeOperand
     result: ext.Result[Any]
 
     @classmethod
@@ -419,20 +419,7 @@ def _positions(args: OpArgs, name: str) -> list[Dim]:
 # -- builders --------------------------------------------------------------------------------------------------
 
 
-def permute_dims(x: ValueLike, axes: Sequence[int] | None = None) -> Value:
-    """`x` with permuted dimensions (see `PermuteDimsOp`)."""
-    require_insertion_point("permute_dims")
-    return create_one(PermuteDimsOp, [as_value(x)], {"axes": maybe_ints_attr(axes, "permute_dims: 'axes'")})
-
-
-def broadcast_to(x: ValueLike, shape: ShapeLike) -> Value:
-    """`x` repeated to `shape` (see `BroadcastToOp`)."""
-    value = as_value(x)
-    return create_one(
-        BroadcastToOp, [value, bind_shape(shape) if isinstance(shape, Value) else shape_expr(shape)]
-    )
-
-
+@exported()
 def concat(tensors: Value | Sequence[ValueLike], axis: int = 0) -> Value:
     """`tensors` (a sequence, or a tuple value) joined along `axis` (see `ConcatOp`)."""
     require_insertion_point("concat")
@@ -445,6 +432,7 @@ def concat(tensors: Value | Sequence[ValueLike], axis: int = 0) -> Value:
     return create_one(ConcatOp, [tensors], {"axis": int_attr(axis, "concat: 'axis'")})
 
 
+@exported()
 def split(x: ValueLike, indices_or_sections: int | Sequence[int], axis: int = 0) -> Value:
     """The parts of `x` along `axis` as a tuple (see `SplitOp`)."""
     require_insertion_point("split")
@@ -457,6 +445,7 @@ def split(x: ValueLike, indices_or_sections: int | Sequence[int], axis: int = 0)
     return create_one(SplitOp, [as_value(x)], attributes)
 
 
+@exported()
 def take(x: ValueLike, indices: ValueLike, axis: int | None = None, mode: TakeMode = "clip") -> Value:
     """The elements of `x` at `indices` (see `TakeOp`), or at one integer. Without `axis`, `x` is flattened.
 
@@ -468,7 +457,7 @@ def take(x: ValueLike, indices: ValueLike, axis: int | None = None, mode: TakeMo
     if is_integer(positions):
         positions = prim_to_tensor(positions)
     if axis is None and value.ndim != 1:
-        value = flatten(value)
+        value = build(FlattenOp, value)
     attributes = {
         "axis": maybe_int_attr(axis, "take: 'axis'"),
         "mode": text_attr("clip" if mode == "fast" else mode, "take: 'mode'"),
@@ -476,6 +465,7 @@ def take(x: ValueLike, indices: ValueLike, axis: int | None = None, mode: TakeMo
     return create_one(TakeOp, [value, positions], attributes)
 
 
+@exported()
 def strided_slice(
     x: ValueLike,
     axes: Sequence[int],
@@ -509,8 +499,8 @@ class FlipOp(RelaxOp, name="flip", traits=[ext.Pure]):
 
     op_pattern = OpPatternKind.INJECTIVE
 
-    x: ext.Operand[Any]
-    axis: ir.IntegerAttr
+    x: Operand
+    axis: Int
     result: ext.Result[Any]
 
     @classmethod
@@ -557,8 +547,8 @@ class TileOp(RelaxOp, name="tile", traits=[ext.Pure]):
 
     op_pattern = OpPatternKind.INJECTIVE
 
-    x: ext.Operand[Any]
-    repeats: ir.ArrayAttr
+    x: Operand
+    repeats: Ints
     result: ext.Result[Any]
 
     @classmethod
@@ -582,9 +572,9 @@ class RepeatOp(RelaxOp, name="repeat", traits=[ext.Pure]):
 
     op_pattern = OpPatternKind.INJECTIVE
 
-    x: ext.Operand[Any]
-    repeats: ir.IntegerAttr
-    axis: ir.IntegerAttr | ir.UnitAttr
+    x: Operand
+    repeats: Int
+    axis: Int | None = None
     result: ext.Result[Any]
 
     @classmethod
@@ -601,12 +591,7 @@ class RepeatOp(RelaxOp, name="repeat", traits=[ext.Pure]):
         return Tensor([d if i != axis or d is None else d * repeats for i, d in enumerate(x.shape)], x.dtype)
 
 
-def flip(x: ValueLike, axis: int) -> Value:
-    """`x` reversed along `axis` (see `FlipOp`)."""
-    require_insertion_point("flip")
-    return create_one(FlipOp, [as_value(x)], {"axis": int_attr(axis, "flip: 'axis'")})
-
-
+@exported()
 def roll(x: ValueLike, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> Value:
     """`x` rotated along `axis` (see `RollOp`); a single shift applies to all axes."""
     require_insertion_point("roll")
@@ -618,22 +603,6 @@ def roll(x: ValueLike, shift: int | Sequence[int], axis: int | Sequence[int] | N
     return create_one(RollOp, [as_value(x)], attributes)
 
 
-def tile(x: ValueLike, repeats: int | Sequence[int]) -> Value:
-    """`x` repeated as a whole `repeats` times (see `TileOp`)."""
-    require_insertion_point("tile")
-    return create_one(TileOp, [as_value(x)], {"repeats": ints_attr(repeats, "tile: 'repeats'")})
-
-
-def repeat(x: ValueLike, repeats: int, axis: int | None = None) -> Value:
-    """Each element of `x` repeated `repeats` times (see `RepeatOp`)."""
-    require_insertion_point("repeat")
-    attributes = {
-        "repeats": int_attr(repeats, "repeat: 'repeats'"),
-        "axis": maybe_int_attr(axis, "repeat: 'axis'"),
-    }
-    return create_one(RepeatOp, [as_value(x)], attributes)
-
-
 class StackOp(RelaxOp, name="stack", traits=[ext.Pure]):
     """Tensors of equal shape, in a tuple, joined along a new dimension, which is `axis` of the result.
 
@@ -642,8 +611,8 @@ class StackOp(RelaxOp, name="stack", traits=[ext.Pure]):
 
     op_pattern = OpPatternKind.INJECTIVE
 
-    tensors: ext.Operand[Any]
-    axis: ir.IntegerAttr
+    tensors: TupleOperand
+    axis: Int = 0
     result: ext.Result[Any]
 
     @classmethod
@@ -680,8 +649,8 @@ class MeshgridOp(RelaxOp, name="meshgrid", traits=[ext.Pure]):
 
     op_pattern = OpPatternKind.INJECTIVE
 
-    tensors: ext.Operand[Any]
-    indexing: ir.StringAttr
+    tensors: TupleOperand
+    indexing: Text = "ij"
     result: ext.Result[Any]
 
     @classmethod
@@ -718,8 +687,8 @@ class OuterOp(RelaxOp, name="outer", traits=[ext.Pure]):
 
     op_pattern = OpPatternKind.BROADCAST
 
-    x1: ext.Operand[Any]
-    x2: ext.Operand[Any]
+    x1: PeerOperand
+    x2: PeerOperand
     result: ext.Result[Any]
 
     @classmethod
@@ -742,26 +711,6 @@ def _common_dtype(args: OpArgs, tensors: Sequence[Tensor]) -> DType | None:
     return dtype
 
 
-def stack(tensors: Value | Sequence[ValueLike], axis: int = 0) -> Value:
-    """`tensors` (a sequence, or a tuple value) joined along a new dimension (see `StackOp`)."""
-    require_insertion_point("stack")
-    return create_one(
-        StackOp, [tuple_of("stack", tensors, "tensors")], {"axis": int_attr(axis, "stack: 'axis'")}
-    )
-
-
-def meshgrid(tensors: Value | Sequence[ValueLike], indexing: str = "ij") -> Value:
-    """A tuple of grids of the elements of vectors (see `MeshgridOp`)."""
-    require_insertion_point("meshgrid")
-    attributes = {"indexing": text_attr(indexing, "meshgrid: 'indexing'")}
-    return create_one(MeshgridOp, [tuple_of("meshgrid", tensors, "tensors")], attributes)
-
-
-def outer(x1: ValueLike, x2: ValueLike) -> Value:
-    """The outer product of two vectors (see `OuterOp`)."""
-    return create_one(OuterOp, as_values(x1, x2, of=OuterOp))
-
-
 class ReverseSequenceOp(RelaxOp, name="reverse_sequence", traits=[ext.Pure]):
     """`data` with the first ``seq_lengths[b]`` elements along `seq_axis` reversed, for each index b of `batch_axis`.
 
@@ -771,10 +720,10 @@ class ReverseSequenceOp(RelaxOp, name="reverse_sequence", traits=[ext.Pure]):
 
     op_pattern = OpPatternKind.INJECTIVE
 
-    data: ext.Operand[Any]
-    seq_lengths: ext.Operand[Any]
-    seq_axis: ir.IntegerAttr
-    batch_axis: ir.IntegerAttr
+    data: Operand
+    seq_lengths: Operand
+    seq_axis: Int = 1
+    batch_axis: Int = 0
     result: ext.Result[Any]
 
     @classmethod
@@ -794,15 +743,3 @@ class ReverseSequenceOp(RelaxOp, name="reverse_sequence", traits=[ext.Pure]):
             what = f"dimension {batch} of 'data' and the length of 'seq_lengths'"
             check_equal(args, what, data.shape[batch], lengths.shape[0])
         return data
-
-
-def reverse_sequence(
-    data: ValueLike, seq_lengths: ValueLike, seq_axis: int = 1, batch_axis: int = 0
-) -> Value:
-    """`data` with the first elements of each sequence reversed (see `ReverseSequenceOp`)."""
-    require_insertion_point("reverse_sequence")
-    attributes = {
-        "seq_axis": int_attr(seq_axis, "reverse_sequence: 'seq_axis'"),
-        "batch_axis": int_attr(batch_axis, "reverse_sequence: 'batch_axis'"),
-    }
-    return create_one(ReverseSequenceOp, [as_value(data), as_value(seq_lengths)], attributes)

@@ -8,13 +8,14 @@ that upstream passes neither merge nor remove them. `relax.updated` remains: it 
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 from relax_mlir import symbolic
-from relax_mlir.dialects import dtypes
-from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
+from relax_mlir.dialects.base import Inferred, OpArgs, Parameter, RelaxOp
+from relax_mlir.dialects.builders import exported
 from relax_mlir.dialects.dtypes import DType, from_element_type
-from relax_mlir.dialects.number_attributes import dimension, int_attr, known_dimension, text_attr
+from relax_mlir.dialects.fields import DTypeName, Int, Text, ValueOperand
+from relax_mlir.dialects.number_attributes import dimension, dtype_attr, int_attr, known_dimension
 from relax_mlir.dialects.shapes import bind_shape
 from relax_mlir.dialects.structure import integer_of, make_tuple, match_shape, shape_expr, shape_of
 from relax_mlir.dialects.symbols import fresh_symbols
@@ -38,8 +39,9 @@ from relax_mlir.dialects.types import (
     shape_text,
     struct_info,
 )
-from relax_mlir.dialects.unary import dtype_attr, dtype_of
+from relax_mlir.dialects.unary import dtype_of
 from relax_mlir.dialects.value import Value, ValueLike, as_value, create, create_one, require_insertion_point
+from relax_mlir.dialects.views import ShapeLike
 from relax_mlir.error import ArgumentError, ShapeError, expect
 from relax_mlir.mlir import ext, ir
 from relax_mlir.symbolic import Dim
@@ -48,13 +50,25 @@ ALIGNMENT = 64
 """Alignment of storages and of the tensors in them, in bytes."""
 
 
+def as_shape(shape: Value | Sequence[DimLike], what: str) -> Value:
+    """A shape value from a value or a sequence of dimensions."""
+    if isinstance(shape, Value):
+        return shape
+    expect(what, shape, list | tuple, "a list or tuple of dimensions, or a shape")
+    return shape_expr(shape)
+
+
+DimsOperand: TypeAlias = Annotated[ir.Value, Parameter(ext.Operand[Any], as_shape, ShapeLike, "ShapeLike")]
+"""A shape: dimensions, or a shape value, whose unknown entries stay unknown."""
+
+
 class AllocStorageBase(RelaxOp):
     """Base of the ops that allocate a storage."""
 
-    size: ext.Operand[Any]
-    device: ir.IntegerAttr
-    storage_scope: ir.StringAttr
-    dtype: ir.TypeAttr
+    size: DimsOperand
+    device: Int = 0
+    storage_scope: Text = "global"
+    dtype: DTypeName = "uint8"
     result: ext.Result[Any]
 
     @classmethod
@@ -73,10 +87,10 @@ class AllocStorageBase(RelaxOp):
 class AllocTensorBase(RelaxOp):
     """Base of the ops that create a tensor in a storage."""
 
-    storage: ext.Operand[Any]
-    shape: ext.Operand[Any]
-    offset: ir.IntegerAttr
-    dtype: ir.TypeAttr
+    storage: ValueOperand
+    shape: DimsOperand
+    offset: Int = 0
+    dtype: DTypeName = "float32"
     result: ext.Result[Any]
 
     @classmethod
@@ -114,7 +128,7 @@ class MemoryKillTensorOp(
 ):
     """The end of a tensor's lifetime: neither it nor a view of it is read afterwards."""
 
-    tensor: ext.Operand[Any]
+    tensor: ValueOperand
 
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
@@ -127,7 +141,7 @@ class MemoryKillStorageOp(
 ):
     """The end of a storage after all its tensors have ended: its memory is free."""
 
-    storage: ext.Operand[Any]
+    storage: ValueOperand
 
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
@@ -140,8 +154,8 @@ class MemoryCopyOp(
 ):
     """Copy the elements of `source` into `destination`, a tensor of the same shape and dtype."""
 
-    source: ext.Operand[Any]
-    destination: ext.Operand[Any]
+    source: ValueOperand
+    destination: ValueOperand
 
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
@@ -197,59 +211,12 @@ def bytes_of(info: StructInfo) -> Dim:
     return symbolic.product([info.dtype.itemsize, *info.known_shape])
 
 
-def alloc_storage(
-    size: Value | Sequence[DimLike],
-    device: int = 0,
-    storage_scope: str = "global",
-    dtype: str | DType = "uint8",
-) -> Value:
-    """Allocate a storage of `size` bytes, ``(expression,)`` (see `MemoryAllocStorageOp`)."""
-    return create_one(
-        MemoryAllocStorageOp,
-        [as_shape(size, "alloc_storage: 'size'")],
-        storage_attributes(device, storage_scope, dtype),
-    )
-
-
-def alloc_tensor(
-    storage: Value, shape: Value | Sequence[DimLike], offset: int = 0, dtype: str | DType = "float32"
-) -> Value:
-    """Create a tensor in `storage` (see `MemoryAllocTensorOp`)."""
-    return create_one(
-        MemoryAllocTensorOp,
-        [storage, as_shape(shape, "alloc_tensor: 'shape'")],
-        tensor_attributes(offset, dtype),
-    )
-
-
-def kill_tensor(tensor: Value) -> None:
-    """End the lifetime of a tensor (see `MemoryKillTensorOp`)."""
-    create(MemoryKillTensorOp, [tensor])
-
-
-def kill_storage(storage: Value) -> None:
-    """End the lifetime of a storage (see `MemoryKillStorageOp`)."""
-    create(MemoryKillStorageOp, [storage])
-
-
-def copy(source: Value, destination: Value) -> None:
-    """Copy elements from tensor to tensor (see `MemoryCopyOp`)."""
-    create(MemoryCopyOp, [source, destination])
-
-
+@exported()
 def call_prim(callee: str, args: Value | Sequence[Value], outputs: int = 1) -> None:
     """Call the prim func `callee` on inputs and outputs (see `CallPrimOp`)."""
     require_insertion_point("call_prim")
     expect("call_prim: 'callee'", callee, str, "the name of a prim func of the module")
     create(CallPrimOp, [as_tuple(args)], call_attributes(callee, outputs))
-
-
-def as_shape(shape: Value | Sequence[DimLike], what: str) -> Value:
-    """A shape value from a value or a sequence of dimensions."""
-    if isinstance(shape, Value):
-        return shape
-    expect(what, shape, list | tuple, "a list or tuple of dimensions, or a shape")
-    return shape_expr(shape)
 
 
 def as_tuple(args: Value | Sequence[Value]) -> Value:
@@ -259,22 +226,6 @@ def as_tuple(args: Value | Sequence[Value]) -> Value:
         return args
     expect("a call's 'args'", args, list | tuple, "a list or tuple of values")
     return make_tuple(*args)
-
-
-def storage_attributes(device: int, storage_scope: str, dtype: str | DType) -> dict[str, ir.Attribute]:
-    """Attributes of the ops that allocate a storage."""
-    require_insertion_point("alloc_storage")
-    return {
-        "device": int_attr(device, "alloc_storage: 'device'"),
-        "storage_scope": text_attr(storage_scope, "alloc_storage: 'storage_scope'"),
-        "dtype": dtype_attr(dtypes.dtype(dtype)),
-    }
-
-
-def tensor_attributes(offset: int, dtype: str | DType) -> dict[str, ir.Attribute]:
-    """Attributes of the ops that create a tensor in a storage."""
-    require_insertion_point("alloc_tensor")
-    return {"offset": int_attr(offset, "alloc_tensor: 'offset'"), "dtype": dtype_attr(dtypes.dtype(dtype))}
 
 
 def call_attributes(callee: str, outputs: int) -> dict[str, ir.Attribute]:
@@ -345,6 +296,7 @@ def view_bytes(x: Tensor, result: Tensor, offset: Dim) -> tuple[Dim, Dim] | None
     return symbolic.product([have, *x.known_shape]), symbolic.product([want, *result.known_shape]) + offset
 
 
+@exported("memory")
 def view(
     x: ValueLike,
     shape: Value | Sequence[DimLike] | None = None,

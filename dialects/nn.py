@@ -5,8 +5,10 @@ from typing import Any
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, broadcast, normalize_axes, normalize_axis
+from relax_mlir.dialects.builders import exported
 from relax_mlir.dialects.dtypes import promote
-from relax_mlir.dialects.number_attributes import bool_attr, double_attr, int_attr, ints_attr, text_attr
+from relax_mlir.dialects.fields import Bool, Float, Int, Ints, Operand
+from relax_mlir.dialects.number_attributes import double_attr, text_attr
 from relax_mlir.dialects.traits import (
     IsAttention,
     MultipliesMatrices,
@@ -50,7 +52,7 @@ class ReluOp(RelaxOp, name="nn_relu", traits=[ext.Pure]):
 
     op_pattern = OpPatternKind.ELEMWISE
 
-    data: ext.Operand[Any]
+    data: Operand
     result: ext.Result[Any]
 
     @classmethod
@@ -65,7 +67,7 @@ class GeluOp(FloatUnaryOp, name="nn_gelu", traits=[ext.Pure]):
     Example: ``1.0`` gives ``0.84134475``.
     """
 
-    data: ext.Operand[Any]
+    data: Operand
     result: ext.Result[Any]
 
 
@@ -75,7 +77,7 @@ class GeluTanhOp(FloatUnaryOp, name="nn_gelu_tanh", traits=[ext.Pure]):
     Example: ``1.0`` gives ``0.84119199``.
     """
 
-    data: ext.Operand[Any]
+    data: Operand
     result: ext.Result[Any]
 
 
@@ -85,7 +87,7 @@ class SiluOp(FloatUnaryOp, name="nn_silu", traits=[ext.Pure]):
     Example: ``1.0`` gives ``0.73105858``.
     """
 
-    data: ext.Operand[Any]
+    data: Operand
     result: ext.Result[Any]
 
 
@@ -110,8 +112,8 @@ class SoftmaxOp(RowOp, name="nn_softmax", traits=[ext.Pure]):
     Example: ``[[0.0, 0.0]]`` along axis -1 gives ``[[0.5, 0.5]]``.
     """
 
-    data: ext.Operand[Any]
-    axis: ir.IntegerAttr
+    data: Operand
+    axis: Int = -1
     result: ext.Result[Any]
 
 
@@ -121,8 +123,8 @@ class LogSoftmaxOp(RowOp, name="nn_log_softmax", traits=[ext.Pure]):
     Example: ``[[0.0, 0.0]]`` along axis -1 gives ``[[-0.6931472, -0.6931472]]``.
     """
 
-    data: ext.Operand[Any]
-    axis: ir.IntegerAttr
+    data: Operand
+    axis: Int = -1
     result: ext.Result[Any]
 
 
@@ -166,13 +168,13 @@ class LayerNormOp(RelaxOp, name="nn_layer_norm", traits=[ext.Pure]):
     Example: shapes ``(b, s, 384)``, ``(384,)``, ``(384,)`` with axes ``[-1]`` give ``(b, s, 384)``.
     """
 
-    data: ext.Operand[Any]
-    gamma: ext.Operand[Any]
-    beta: ext.Operand[Any]
-    axes: ir.ArrayAttr
-    epsilon: ir.FloatAttr
-    center: ir.IntegerAttr
-    scale: ir.IntegerAttr
+    data: Operand
+    gamma: Operand
+    beta: Operand
+    axes: Ints = -1
+    epsilon: Float = 1e-05
+    center: Bool = True
+    scale: Bool = True
     result: ext.Result[Any]
 
     @classmethod
@@ -193,10 +195,10 @@ class RmsNormOp(RelaxOp, name="nn_rms_norm", traits=[ext.Pure]):
     Example: shapes ``(b, s, 64)`` and ``(64,)`` with axes ``[-1]`` give ``(b, s, 64)``.
     """
 
-    data: ext.Operand[Any]
-    weight: ext.Operand[Any]
-    axes: ir.ArrayAttr
-    epsilon: ir.FloatAttr
+    data: Operand
+    weight: Operand
+    axes: Ints = -1
+    epsilon: Float = 1e-05
     result: ext.Result[Any]
 
     @classmethod
@@ -333,70 +335,7 @@ class AttentionBiasOp(
     result: ext.Result[Any]
 
 
-def relu(data: ValueLike) -> Value:
-    """``max(data, 0)`` (see `ReluOp`)."""
-    return create_one(ReluOp, [as_value(data)])
-
-
-def gelu(data: ValueLike) -> Value:
-    """The Gaussian error linear unit, by erf (see `GeluOp`)."""
-    return create_one(GeluOp, [as_value(data)])
-
-
-def gelu_tanh(data: ValueLike) -> Value:
-    """The Gaussian error linear unit, approximated by tanh (see `GeluTanhOp`)."""
-    return create_one(GeluTanhOp, [as_value(data)])
-
-
-def silu(data: ValueLike) -> Value:
-    """``data * sigmoid(data)`` (see `SiluOp`)."""
-    return create_one(SiluOp, [as_value(data)])
-
-
-def softmax(data: ValueLike, axis: int = -1) -> Value:
-    """Softmax along `axis` (see `SoftmaxOp`)."""
-    require_insertion_point("nn.softmax")
-    return create_one(SoftmaxOp, [as_value(data)], {"axis": int_attr(axis, "softmax: 'axis'")})
-
-
-def log_softmax(data: ValueLike, axis: int = -1) -> Value:
-    """Logarithm of softmax along `axis` (see `LogSoftmaxOp`)."""
-    require_insertion_point("nn.log_softmax")
-    return create_one(LogSoftmaxOp, [as_value(data)], {"axis": int_attr(axis, "log_softmax: 'axis'")})
-
-
-def layer_norm(
-    data: ValueLike,
-    gamma: ValueLike,
-    beta: ValueLike,
-    axes: int | Sequence[int] = -1,
-    epsilon: float = 1e-5,
-    center: bool = True,
-    scale: bool = True,
-) -> Value:
-    """Layer normalisation over `axes` (see `LayerNormOp`)."""
-    require_insertion_point("nn.layer_norm")
-    attributes = {
-        "axes": ints_attr(axes, "layer_norm: 'axes'"),
-        "epsilon": double_attr(epsilon, "layer_norm: 'epsilon'"),
-        "center": bool_attr(center, "layer_norm: 'center'"),
-        "scale": bool_attr(scale, "layer_norm: 'scale'"),
-    }
-    return create_one(LayerNormOp, [as_value(v) for v in (data, gamma, beta)], attributes)
-
-
-def rms_norm(
-    data: ValueLike, weight: ValueLike, axes: int | Sequence[int] = -1, epsilon: float = 1e-5
-) -> Value:
-    """Division by the root of the mean square over `axes` (see `RmsNormOp`)."""
-    require_insertion_point("nn.rms_norm")
-    attributes = {
-        "axes": ints_attr(axes, "rms_norm: 'axes'"),
-        "epsilon": double_attr(epsilon, "rms_norm: 'epsilon'"),
-    }
-    return create_one(RmsNormOp, [as_value(data), as_value(weight)], attributes)
-
-
+@exported("nn")
 def attention(
     query: ValueLike,
     key: ValueLike,
@@ -418,6 +357,7 @@ def attention(
     return create_one(AttentionBiasOp, [*operands, as_value(bias, operands[0].struct_info)], attributes)
 
 
+@exported("nn")
 def attention_bias(
     query: ValueLike,
     key: ValueLike,
@@ -441,17 +381,17 @@ class BatchNormOp(RelaxOp, name="nn_batch_norm", traits=[ext.Pure]):
     Example: shapes ``(n, c, h, w)`` and four times ``(c,)`` with axis 1 give ``(n, c, h, w)``, ``(c,)`` and ``(c,)``.
     """
 
-    data: ext.Operand[Any]
-    gamma: ext.Operand[Any]
-    beta: ext.Operand[Any]
-    moving_mean: ext.Operand[Any]
-    moving_var: ext.Operand[Any]
-    axis: ir.IntegerAttr
-    epsilon: ir.FloatAttr
-    center: ir.IntegerAttr
-    scale: ir.IntegerAttr
-    momentum: ir.FloatAttr
-    training: ir.IntegerAttr
+    data: Operand
+    gamma: Operand
+    beta: Operand
+    moving_mean: Operand
+    moving_var: Operand
+    axis: Int
+    epsilon: Float = 1e-05
+    center: Bool = True
+    scale: Bool = True
+    momentum: Float = 0.1
+    training: Bool = True
     result: ext.Result[Any]
 
     @classmethod
@@ -481,33 +421,6 @@ def _average(args: OpArgs, index: int, data: Tensor, axis: int) -> Tensor:
     if shape is None:
         shape = (None,) if data.shape is None else (data.shape[axis],)
     return Tensor(shape, given.dtype or data.dtype)
-
-
-def batch_norm(
-    data: ValueLike,
-    gamma: ValueLike,
-    beta: ValueLike,
-    moving_mean: ValueLike,
-    moving_var: ValueLike,
-    axis: int,
-    epsilon: float = 1e-5,
-    center: bool = True,
-    scale: bool = True,
-    momentum: float = 0.1,
-    training: bool = True,
-) -> Value:
-    """The normalised data and the moving averages, as a tuple (see `BatchNormOp`)."""
-    require_insertion_point("batch_norm")
-    attributes = {
-        "axis": int_attr(axis, "batch_norm: 'axis'"),
-        "epsilon": double_attr(epsilon, "batch_norm: 'epsilon'"),
-        "center": bool_attr(center, "batch_norm: 'center'"),
-        "scale": bool_attr(scale, "batch_norm: 'scale'"),
-        "momentum": double_attr(momentum, "batch_norm: 'momentum'"),
-        "training": bool_attr(training, "batch_norm: 'training'"),
-    }
-    operands = [as_value(value) for value in (data, gamma, beta, moving_mean, moving_var)]
-    return create_one(BatchNormOp, operands, attributes)
 
 
 def _channel_norm(args: OpArgs) -> Tensor:
@@ -550,15 +463,15 @@ class GroupNormOp(RelaxOp, name="nn_group_norm", traits=[ext.Pure]):
     ``(n, 64, h, w)``.
     """
 
-    data: ext.Operand[Any]
-    gamma: ext.Operand[Any]
-    beta: ext.Operand[Any]
-    num_groups: ir.IntegerAttr
-    channel_axis: ir.IntegerAttr
-    axes: ir.ArrayAttr
-    epsilon: ir.FloatAttr
-    center: ir.IntegerAttr
-    scale: ir.IntegerAttr
+    data: Operand
+    gamma: Operand
+    beta: Operand
+    num_groups: Int
+    channel_axis: Int
+    axes: Ints
+    epsilon: Float = 1e-5
+    center: Bool = True
+    scale: Bool = True
     result: ext.Result[Any]
 
     @classmethod
@@ -590,14 +503,14 @@ class InstanceNormOp(RelaxOp, name="nn_instance_norm", traits=[ext.Pure]):
     ``(n, c, h, w)``.
     """
 
-    data: ext.Operand[Any]
-    gamma: ext.Operand[Any]
-    beta: ext.Operand[Any]
-    channel_axis: ir.IntegerAttr
-    axes: ir.ArrayAttr
-    epsilon: ir.FloatAttr
-    center: ir.IntegerAttr
-    scale: ir.IntegerAttr
+    data: Operand
+    gamma: Operand
+    beta: Operand
+    channel_axis: Int
+    axes: Ints
+    epsilon: Float = 1e-5
+    center: Bool = True
+    scale: Bool = True
     result: ext.Result[Any]
 
     @classmethod
@@ -611,62 +524,14 @@ class InstanceNormOp(RelaxOp, name="nn_instance_norm", traits=[ext.Pure]):
         return _reordered(args, order)
 
 
-def group_norm(
-    data: ValueLike,
-    gamma: ValueLike,
-    beta: ValueLike,
-    num_groups: int,
-    channel_axis: int,
-    axes: int | Sequence[int],
-    epsilon: float = 1e-5,
-    center: bool = True,
-    scale: bool = True,
-) -> Value:
-    """Normalisation over groups of channels and `axes` (see `GroupNormOp`)."""
-    require_insertion_point("nn.group_norm")
-    attributes = {
-        "num_groups": int_attr(num_groups, "group_norm: 'num_groups'"),
-        **_attributes(channel_axis, axes, epsilon, center, scale),
-    }
-    return create_one(GroupNormOp, [as_value(v) for v in (data, gamma, beta)], attributes)
-
-
-def instance_norm(
-    data: ValueLike,
-    gamma: ValueLike,
-    beta: ValueLike,
-    channel_axis: int,
-    axes: int | Sequence[int],
-    epsilon: float = 1e-5,
-    center: bool = True,
-    scale: bool = True,
-) -> Value:
-    """Normalisation over `axes`, for each channel (see `InstanceNormOp`)."""
-    require_insertion_point("nn.instance_norm")
-    attributes = _attributes(channel_axis, axes, epsilon, center, scale)
-    return create_one(InstanceNormOp, [as_value(v) for v in (data, gamma, beta)], attributes)
-
-
-def _attributes(
-    channel_axis: int, axes: int | Sequence[int], epsilon: float, center: bool, scale: bool
-) -> dict[str, ir.Attribute]:
-    return {
-        "channel_axis": int_attr(channel_axis, "attributes: 'channel_axis'"),
-        "axes": ints_attr(axes, "attributes: 'axes'"),
-        "epsilon": double_attr(epsilon, "attributes: 'epsilon'"),
-        "center": bool_attr(center, "attributes: 'center'"),
-        "scale": bool_attr(scale, "attributes: 'scale'"),
-    }
-
-
 class DropoutOp(RelaxOp, name="nn_dropout", traits=[ext.Pure]):
     """`data` unchanged, and a mask of ones: inference drops nothing. `rate`, from 0 to 1, is used only by training.
 
     Example: ``[1.5, 2.0]`` gives the tuple of ``[1.5, 2.0]`` and ``[1.0, 1.0]``.
     """
 
-    data: ext.Operand[Any]
-    rate: ir.FloatAttr
+    data: Operand
+    rate: Float = 0.5
     result: ext.Result[Any]
 
     @classmethod
@@ -676,12 +541,6 @@ class DropoutOp(RelaxOp, name="nn_dropout", traits=[ext.Pure]):
             raise ArgumentError(f"{args.op}: rate is {rate}, expected a number from 0 to 1")
         data = float_tensor(args)
         return Tuple([data, data])
-
-
-def dropout(data: ValueLike, rate: float = 0.5) -> Value:
-    """`data` and a mask of ones (see `DropoutOp`): a tuple of two."""
-    require_insertion_point("nn.dropout")
-    return create_one(DropoutOp, [as_value(data)], {"rate": double_attr(rate, "dropout: 'rate'")})
 
 
 class AttentionVarLenOp(RelaxOp, name="nn_attention_var_len", traits=[ext.Pure]):
@@ -747,6 +606,7 @@ def _check_integers(args: OpArgs, index: int, rank: int) -> None:
         raise ShapeError(f"{args.op}: operand '{args.name_of(index)}' is {given}, expected a start and ends")
 
 
+@exported("nn")
 def attention_var_len(
     queries: ValueLike,
     keys: ValueLike,

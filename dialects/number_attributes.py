@@ -1,4 +1,4 @@
-"""User-given numbers, flags and strings as attributes, checked with errors that name the parameter.
+"""User-given numbers, flags, strings and dtypes as attributes, checked with errors that name the parameter.
 
 The integer of a `prim_value` (TVM's scripts write ``R.prim_value(0)``) is accepted in place of an int.
 """
@@ -9,7 +9,9 @@ from collections.abc import Sequence
 
 import numpy as np
 from relax_mlir import symbolic
-from relax_mlir.dialects.types import INT64, fits_int64
+from relax_mlir.dialects import dtypes
+from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.types import INT64, dims_attr, fits_int64
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import ArgumentError
 from relax_mlir.mlir import ir
@@ -86,6 +88,13 @@ def double_attr(value: object, what: str) -> ir.FloatAttr:
     return ir.FloatAttr.get(ir.F64Type.get(), real(value, what))
 
 
+def doubles_attr(values: object, what: str) -> ir.ArrayAttr:
+    """An array attribute of 64-bit floats; one number counts as an array of it."""
+    if not isinstance(values, list | tuple):
+        values = [real(values, what)]
+    return ir.ArrayAttr.get([double_attr(item, f"{what}[{i}]") for i, item in enumerate(values)])
+
+
 def real(value: object, what: str) -> float:
     """`value` as a Python float; `what` is the op and its parameter. Raises `ArgumentError`."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
@@ -108,6 +117,17 @@ def text_attr(value: object, what: str) -> ir.StringAttr:
     if not isinstance(value, str):
         raise ArgumentError(f"{what} is {_shown(value)}, expected a string")
     return ir.StringAttr.get(value)
+
+
+def dtype_attr(dtype: str | DType) -> ir.TypeAttr:
+    """`dtype` as an attribute; needs a current context."""
+    return ir.TypeAttr.get(dtypes.dtype(dtype).element_type())
+
+
+def dim_attr(value: object, what: str) -> ir.Attribute:
+    """A dimension as an attribute: an integer, or the text of an expression."""
+    attribute: ir.Attribute = dims_attr([dimension(value, what)])[0]
+    return attribute
 
 
 def known_dimension(value: Value) -> Dim | None:

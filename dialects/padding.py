@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from relax_mlir import symbolic
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, dims_in
-from relax_mlir.dialects.binary import where
-from relax_mlir.dialects.create import ones_like
+from relax_mlir.dialects.binary import WhereOp
+from relax_mlir.dialects.builders import build, exported
+from relax_mlir.dialects.create import OnesLikeOp
 from relax_mlir.dialects.dtypes import DType, require_held
 from relax_mlir.dialects.number_attributes import bool_attr, dimension, double_attr, int_attr, text_attr
 from relax_mlir.dialects.traits import OpPatternKind, Order, Reordered
@@ -107,6 +108,7 @@ def filling(attribute: ir.Attribute) -> float | int:
 # -- builders --------------------------------------------------------------------------------------------------
 
 
+@exported("nn")
 def pad(
     data: ValueLike,
     pad_width: Sequence[DimLike] | Sequence[Sequence[DimLike]],
@@ -134,7 +136,7 @@ def pad(
         return padded(value, pad_value)
     if mode != "constant":
         return padded(value, 0.0)
-    return where(padded(ones_like(value, "bool"), 0), padded(value, 0.0), pad_value)
+    return build(WhereOp, padded(build(OnesLikeOp, value, "bool"), 0), padded(value, 0.0), pad_value)
 
 
 def _filling_attr(value: object) -> ir.Attribute:

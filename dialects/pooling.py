@@ -2,34 +2,46 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 from relax_mlir import symbolic
-from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
+from relax_mlir.dialects.base import Inferred, OpArgs, Parameter, RelaxOp
 from relax_mlir.dialects.convolution import (
     SPATIAL,
-    Ints,
-    both_sides,
+    SpatialOp,
     dims_by_letter,
     layout_of,
     numbers_of,
-    repeated,
 )
-from relax_mlir.dialects.number_attributes import bool_attr, dimension, ints_attr, text_attr
+from relax_mlir.dialects.fields import Bool, Ints, Operand, Text, TextOrDefault
+from relax_mlir.dialects.number_attributes import dimension
 from relax_mlir.dialects.traits import OpPatternKind, Order, Reordered, with_layouts
-from relax_mlir.dialects.types import DimLike, Tensor, dim_text, dims_attr, dims_from_attr, shape_text
-from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
+from relax_mlir.dialects.types import DimLike, Tensor, as_dim, dim_text, dims_attr, dims_from_attr, shape_text
 from relax_mlir.error import ArgumentError, ShapeError
 from relax_mlir.mlir import ext, ir
 from relax_mlir.symbolic import Dim
 
 
-class PoolingOp(RelaxOp):
-    """Base of the pooling ops: `count` is the number of spatial dimensions."""
+class WindowOp(SpatialOp):
+    """Base of the pooling ops and their gradients."""
+
+    pool_size: Ints = 1
+    strides: Ints = 1
+    padding: Ints = 0
+    dilation: Ints = 1
+    ceil_mode: Bool = False
+    count_include_pad: Bool = False
+    layout: Text = "NCW"
+    out_layout: TextOrDefault = None
+
+
+class PoolingOp(WindowOp):
+    """Base of the pooling ops."""
 
     op_pattern = OpPatternKind.OUT_ELEMWISE_FUSABLE
 
-    count = 0
+    data: Operand
+    result: ext.Result[Any]
 
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
@@ -46,16 +58,6 @@ class MaxPool1dOp(PoolingOp, name="nn_max_pool1d", traits=[ext.Pure]):
     Example: ``[1, 5, 2, 4]`` with pool_size ``[2]`` and strides ``[2]`` gives ``[5, 4]``.
     """
 
-    data: ext.Operand[Any]
-    pool_size: ir.ArrayAttr
-    strides: ir.ArrayAttr
-    padding: ir.ArrayAttr
-    dilation: ir.ArrayAttr
-    ceil_mode: ir.IntegerAttr
-    count_include_pad: ir.IntegerAttr
-    layout: ir.StringAttr
-    out_layout: ir.StringAttr
-    result: ext.Result[Any]
     count = 1
 
 
@@ -72,16 +74,8 @@ class MaxPool2dOp(PoolingOp, name="nn_max_pool2d", traits=[ext.Pure]):
     Example: shape ``(n, c, h, w)`` with pool_size ``[2, 2]`` and strides ``[2, 2]`` gives ``(n, c, h // 2, w // 2)``.
     """
 
-    data: ext.Operand[Any]
-    pool_size: ir.ArrayAttr
-    strides: ir.ArrayAttr
-    padding: ir.ArrayAttr
-    dilation: ir.ArrayAttr
-    ceil_mode: ir.IntegerAttr
-    count_include_pad: ir.IntegerAttr
-    layout: ir.StringAttr
-    out_layout: ir.StringAttr
-    result: ext.Result[Any]
+    pool_size, strides, padding, dilation = (1, 1), (1, 1), (0, 0), (1, 1)
+    layout = "NCHW"
     count = 2
 
 
@@ -91,16 +85,8 @@ class MaxPool3dOp(PoolingOp, name="nn_max_pool3d", traits=[ext.Pure]):
     Example: shape ``(n, c, 8, 8, 8)`` with pool_size ``[2, 2, 2]`` and strides ``[2, 2, 2]`` gives ``(n, c, 4, 4, 4)``.
     """
 
-    data: ext.Operand[Any]
-    pool_size: ir.ArrayAttr
-    strides: ir.ArrayAttr
-    padding: ir.ArrayAttr
-    dilation: ir.ArrayAttr
-    ceil_mode: ir.IntegerAttr
-    count_include_pad: ir.IntegerAttr
-    layout: ir.StringAttr
-    out_layout: ir.StringAttr
-    result: ext.Result[Any]
+    pool_size, strides, padding, dilation = (1, 1, 1), (1, 1, 1), (0, 0, 0), (1, 1, 1)
+    layout = "NCDHW"
     count = 3
 
 
@@ -110,16 +96,6 @@ class AvgPool1dOp(PoolingOp, name="nn_avg_pool1d", traits=[ext.Pure]):
     Example: ``[1, 5, 2, 4]`` with pool_size ``[2]`` and strides ``[2]`` gives ``[3, 3]``.
     """
 
-    data: ext.Operand[Any]
-    pool_size: ir.ArrayAttr
-    strides: ir.ArrayAttr
-    padding: ir.ArrayAttr
-    dilation: ir.ArrayAttr
-    ceil_mode: ir.IntegerAttr
-    count_include_pad: ir.IntegerAttr
-    layout: ir.StringAttr
-    out_layout: ir.StringAttr
-    result: ext.Result[Any]
     count = 1
 
 
@@ -132,16 +108,8 @@ class AvgPool2dOp(PoolingOp, name="nn_avg_pool2d", traits=[ext.Pure]):
     Example: shape ``(n, c, h, w)`` with pool_size ``[2, 2]`` and strides ``[2, 2]`` gives ``(n, c, h // 2, w // 2)``.
     """
 
-    data: ext.Operand[Any]
-    pool_size: ir.ArrayAttr
-    strides: ir.ArrayAttr
-    padding: ir.ArrayAttr
-    dilation: ir.ArrayAttr
-    ceil_mode: ir.IntegerAttr
-    count_include_pad: ir.IntegerAttr
-    layout: ir.StringAttr
-    out_layout: ir.StringAttr
-    result: ext.Result[Any]
+    pool_size, strides, padding, dilation = (1, 1), (1, 1), (0, 0), (1, 1)
+    layout = "NCHW"
     count = 2
 
 
@@ -151,16 +119,8 @@ class AvgPool3dOp(PoolingOp, name="nn_avg_pool3d", traits=[ext.Pure]):
     Example: shape ``(n, c, 8, 8, 8)`` with pool_size ``[2, 2, 2]`` and strides ``[2, 2, 2]`` gives ``(n, c, 4, 4, 4)``.
     """
 
-    data: ext.Operand[Any]
-    pool_size: ir.ArrayAttr
-    strides: ir.ArrayAttr
-    padding: ir.ArrayAttr
-    dilation: ir.ArrayAttr
-    ceil_mode: ir.IntegerAttr
-    count_include_pad: ir.IntegerAttr
-    layout: ir.StringAttr
-    out_layout: ir.StringAttr
-    result: ext.Result[Any]
+    pool_size, strides, padding, dilation = (1, 1, 1), (1, 1, 1), (0, 0, 0), (1, 1, 1)
+    layout = "NCDHW"
     count = 3
 
 
@@ -246,136 +206,16 @@ def has_windows(count: Callable[[Dim], Dim | None], size: Dim) -> bool:
 # -- builders --------------------------------------------------------------------------------------------------
 
 
-def max_pool1d(
-    data: ValueLike,
-    pool_size: Ints = 1,
-    strides: Ints = 1,
-    padding: Ints = 0,
-    dilation: Ints = 1,
-    ceil_mode: bool = False,
-    count_include_pad: bool = False,
-    layout: str = "NCW",
-    out_layout: str | None = None,
-) -> Value:
-    """The maximum of each window (see `MaxPool1dOp`)."""
-    flags, layouts = (ceil_mode, count_include_pad), (layout, out_layout)
-    return _pooling(MaxPool1dOp, "max_pool1d", data, (pool_size, strides, padding, dilation), flags, layouts)
-
-
-def max_pool2d(
-    data: ValueLike,
-    pool_size: Ints = (1, 1),
-    strides: Ints = (1, 1),
-    padding: Ints = (0, 0),
-    dilation: Ints = (1, 1),
-    ceil_mode: bool = False,
-    count_include_pad: bool = False,
-    layout: str = "NCHW",
-    out_layout: str | None = None,
-) -> Value:
-    """The maximum of each window (see `MaxPool2dOp`); `padding` as that of `conv2d`."""
-    flags, layouts = (ceil_mode, count_include_pad), (layout, out_layout)
-    return _pooling(MaxPool2dOp, "max_pool2d", data, (pool_size, strides, padding, dilation), flags, layouts)
-
-
-def max_pool3d(
-    data: ValueLike,
-    pool_size: Ints = (1, 1, 1),
-    strides: Ints = (1, 1, 1),
-    padding: Ints = (0, 0, 0),
-    dilation: Ints = (1, 1, 1),
-    ceil_mode: bool = False,
-    count_include_pad: bool = False,
-    layout: str = "NCDHW",
-    out_layout: str | None = None,
-) -> Value:
-    """The maximum of each window (see `MaxPool3dOp`)."""
-    flags, layouts = (ceil_mode, count_include_pad), (layout, out_layout)
-    return _pooling(MaxPool3dOp, "max_pool3d", data, (pool_size, strides, padding, dilation), flags, layouts)
-
-
-def avg_pool1d(
-    data: ValueLike,
-    pool_size: Ints = 1,
-    strides: Ints = 1,
-    padding: Ints = 0,
-    dilation: Ints = 1,
-    ceil_mode: bool = False,
-    count_include_pad: bool = False,
-    layout: str = "NCW",
-    out_layout: str | None = None,
-) -> Value:
-    """The mean of each window (see `AvgPool1dOp`)."""
-    flags, layouts = (ceil_mode, count_include_pad), (layout, out_layout)
-    return _pooling(AvgPool1dOp, "avg_pool1d", data, (pool_size, strides, padding, dilation), flags, layouts)
-
-
-def avg_pool2d(
-    data: ValueLike,
-    pool_size: Ints = (1, 1),
-    strides: Ints = (1, 1),
-    padding: Ints = (0, 0),
-    dilation: Ints = (1, 1),
-    ceil_mode: bool = False,
-    count_include_pad: bool = False,
-    layout: str = "NCHW",
-    out_layout: str | None = None,
-) -> Value:
-    """The mean of each window (see `AvgPool2dOp`); `padding` as that of `conv2d`."""
-    flags, layouts = (ceil_mode, count_include_pad), (layout, out_layout)
-    return _pooling(AvgPool2dOp, "avg_pool2d", data, (pool_size, strides, padding, dilation), flags, layouts)
-
-
-def avg_pool3d(
-    data: ValueLike,
-    pool_size: Ints = (1, 1, 1),
-    strides: Ints = (1, 1, 1),
-    padding: Ints = (0, 0, 0),
-    dilation: Ints = (1, 1, 1),
-    ceil_mode: bool = False,
-    count_include_pad: bool = False,
-    layout: str = "NCDHW",
-    out_layout: str | None = None,
-) -> Value:
-    """The mean of each window (see `AvgPool3dOp`)."""
-    flags, layouts = (ceil_mode, count_include_pad), (layout, out_layout)
-    return _pooling(AvgPool3dOp, "avg_pool3d", data, (pool_size, strides, padding, dilation), flags, layouts)
-
-
-def _pooling(
-    cls: type[PoolingOp],
-    what: str,
-    data: ValueLike,
-    numbers: tuple[Ints, Ints, Ints, Ints],
-    flags: tuple[bool, bool],
-    layouts: tuple[str, str | None],
-) -> Value:
-    require_insertion_point(what)
-    return create_one(cls, [as_value(data)], pooling_attributes(what, cls.count, numbers, flags, layouts))
-
-
-def pooling_attributes(
-    what: str,
-    count: int,
-    numbers: tuple[Ints, Ints, Ints, Ints],
-    flags: tuple[bool, bool],
-    layouts: tuple[str, str | None],
-) -> dict[str, ir.Attribute]:
-    """The attributes of a pooling op over `count` dimensions, and of its gradient."""
-    pool_size, strides, padding, dilation = numbers
-    return {
-        "pool_size": ints_attr(repeated(pool_size, what, "pool_size", count), f"{what}: 'pool_size'"),
-        "strides": ints_attr(repeated(strides, what, "strides", count), f"{what}: 'strides'"),
-        "padding": ints_attr(both_sides(padding, what, count), f"{what}: 'padding'"),
-        "dilation": ints_attr(repeated(dilation, what, "dilation", count), f"{what}: 'dilation'"),
-        "ceil_mode": bool_attr(flags[0], f"{what}: 'ceil_mode'"),
-        "count_include_pad": bool_attr(flags[1], f"{what}: 'count_include_pad'"),
-        "layout": text_attr(layouts[0], f"{what}: 'layout'"),
-        "out_layout": text_attr(layouts[1] or layouts[0], f"{what}: 'out_layout'"),
-    }
-
-
 Sizes = DimLike | Sequence[DimLike]
+
+
+def _sizes_attr(sizes: Sequence[DimLike], what: str) -> ir.Attribute:
+    return dims_attr([as_dim(size) for size in sizes])
+
+
+OutputSize: TypeAlias = Annotated[
+    Sizes, Parameter(ir.ArrayAttr, _sizes_attr, Sizes, "DimLike | Sequence[DimLike]")
+]
 
 
 class AdaptivePoolingOp(RelaxOp):
@@ -383,7 +223,25 @@ class AdaptivePoolingOp(RelaxOp):
 
     op_pattern = OpPatternKind.OUT_ELEMWISE_FUSABLE
 
+    data: Operand
+    output_size: OutputSize | None = None
+    layout: Text = "NCW"
+    out_layout: TextOrDefault = None
+    result: ext.Result[Any]
     count = 0
+
+    @classmethod
+    def prepare(cls, what: str, given: dict[str, Any]) -> None:
+        given["out_layout"] = given["layout"] if given["out_layout"] is None else given["out_layout"]
+        if (size := given["output_size"]) is None:
+            return
+        items = list(size) if isinstance(size, list | tuple) else [size]
+        sizes = [dimension(item, f"{what}: 'output_size'[{i}]") for i, item in enumerate(items)]
+        if any(isinstance(item, int) and item < 0 for item in sizes):
+            raise ArgumentError(f"{what}: 'output_size' is {items}, expected sizes from 0 on")
+        given["output_size"] = (
+            sizes * cls.count if len(sizes) == 1 else sizes
+        )  # one size applies to all dimensions
 
     @classmethod
     def dim_attributes(cls) -> tuple[str, ...]:
@@ -430,11 +288,6 @@ class AdaptiveAvgPool1dOp(AdaptivePoolingOp, name="nn_adaptive_avg_pool1d", trai
     Example: shape ``(n, c, w)`` with output_size ``[1]`` gives ``(n, c, 1)``.
     """
 
-    data: ext.Operand[Any]
-    output_size: ir.ArrayAttr | ir.UnitAttr
-    layout: ir.StringAttr
-    out_layout: ir.StringAttr
-    result: ext.Result[Any]
     count = 1
 
 
@@ -449,11 +302,7 @@ class AdaptiveAvgPool2dOp(AdaptivePoolingOp, name="nn_adaptive_avg_pool2d", trai
     Example: shape ``(n, c, h, w)`` with output_size ``[7, 7]`` gives ``(n, c, 7, 7)``.
     """
 
-    data: ext.Operand[Any]
-    output_size: ir.ArrayAttr | ir.UnitAttr
-    layout: ir.StringAttr
-    out_layout: ir.StringAttr
-    result: ext.Result[Any]
+    layout = "NCHW"
     count = 2
 
 
@@ -465,11 +314,7 @@ class AdaptiveAvgPool3dOp(AdaptivePoolingOp, name="nn_adaptive_avg_pool3d", trai
     Example: shape ``(n, c, 8, 8, 8)`` with output_size ``[2, 2, 2]`` gives ``(n, c, 2, 2, 2)``.
     """
 
-    data: ext.Operand[Any]
-    output_size: ir.ArrayAttr | ir.UnitAttr
-    layout: ir.StringAttr
-    out_layout: ir.StringAttr
-    result: ext.Result[Any]
+    layout = "NCDHW"
     count = 3
 
 
@@ -481,11 +326,6 @@ class AdaptiveMaxPool1dOp(AdaptivePoolingOp, name="nn_adaptive_max_pool1d", trai
     Example: shape ``(n, c, w)`` with output_size ``[1]`` gives ``(n, c, 1)``.
     """
 
-    data: ext.Operand[Any]
-    output_size: ir.ArrayAttr | ir.UnitAttr
-    layout: ir.StringAttr
-    out_layout: ir.StringAttr
-    result: ext.Result[Any]
     count = 1
 
 
@@ -497,11 +337,7 @@ class AdaptiveMaxPool2dOp(AdaptivePoolingOp, name="nn_adaptive_max_pool2d", trai
     Example: shape ``(n, c, h, w)`` with output_size ``[7, 7]`` gives ``(n, c, 7, 7)``.
     """
 
-    data: ext.Operand[Any]
-    output_size: ir.ArrayAttr | ir.UnitAttr
-    layout: ir.StringAttr
-    out_layout: ir.StringAttr
-    result: ext.Result[Any]
+    layout = "NCHW"
     count = 2
 
 
@@ -513,73 +349,8 @@ class AdaptiveMaxPool3dOp(AdaptivePoolingOp, name="nn_adaptive_max_pool3d", trai
     Example: shape ``(n, c, 8, 8, 8)`` with output_size ``[2, 2, 2]`` gives ``(n, c, 2, 2, 2)``.
     """
 
-    data: ext.Operand[Any]
-    output_size: ir.ArrayAttr | ir.UnitAttr
-    layout: ir.StringAttr
-    out_layout: ir.StringAttr
-    result: ext.Result[Any]
+    layout = "NCDHW"
     count = 3
 
 
 # -- builders --------------------------------------------------------------------------------------------------
-
-
-def adaptive_avg_pool1d(
-    data: ValueLike, output_size: Sizes = None, layout: str = "NCW", out_layout: str | None = None
-) -> Value:
-    """The mean of each of `output_size` windows (see `AdaptiveAvgPool1dOp`)."""
-    return _adaptive_pooling(AdaptiveAvgPool1dOp, data, output_size, layout, out_layout)
-
-
-def adaptive_avg_pool2d(
-    data: ValueLike, output_size: Sizes = None, layout: str = "NCHW", out_layout: str | None = None
-) -> Value:
-    """The mean of each of `output_size` windows (see `AdaptiveAvgPool2dOp`)."""
-    return _adaptive_pooling(AdaptiveAvgPool2dOp, data, output_size, layout, out_layout)
-
-
-def adaptive_avg_pool3d(
-    data: ValueLike, output_size: Sizes = None, layout: str = "NCDHW", out_layout: str | None = None
-) -> Value:
-    """The mean of each of `output_size` windows (see `AdaptiveAvgPool3dOp`)."""
-    return _adaptive_pooling(AdaptiveAvgPool3dOp, data, output_size, layout, out_layout)
-
-
-def adaptive_max_pool1d(
-    data: ValueLike, output_size: Sizes = None, layout: str = "NCW", out_layout: str | None = None
-) -> Value:
-    """The maximum of each of `output_size` windows (see `AdaptiveMaxPool1dOp`)."""
-    return _adaptive_pooling(AdaptiveMaxPool1dOp, data, output_size, layout, out_layout)
-
-
-def adaptive_max_pool2d(
-    data: ValueLike, output_size: Sizes = None, layout: str = "NCHW", out_layout: str | None = None
-) -> Value:
-    """The maximum of each of `output_size` windows (see `AdaptiveMaxPool2dOp`)."""
-    return _adaptive_pooling(AdaptiveMaxPool2dOp, data, output_size, layout, out_layout)
-
-
-def adaptive_max_pool3d(
-    data: ValueLike, output_size: Sizes = None, layout: str = "NCDHW", out_layout: str | None = None
-) -> Value:
-    """The maximum of each of `output_size` windows (see `AdaptiveMaxPool3dOp`)."""
-    return _adaptive_pooling(AdaptiveMaxPool3dOp, data, output_size, layout, out_layout)
-
-
-def _adaptive_pooling(
-    cls: type[AdaptivePoolingOp], data: ValueLike, output_size: Sizes, layout: str, out_layout: str | None
-) -> Value:
-    what = cls.OPERATION_NAME.removeprefix("relax.nn_")
-    require_insertion_point(f"nn.{what}")
-    attributes: dict[str, ir.Attribute] = {
-        "output_size": ir.UnitAttr.get(),
-        "layout": text_attr(layout, f"{what}: 'layout'"),
-        "out_layout": text_attr(layout if out_layout is None else out_layout, f"{what}: 'out_layout'"),
-    }
-    if output_size is not None:  # a single size applies to all dimensions
-        given = list(output_size) if isinstance(output_size, list | tuple) else [output_size]
-        sizes = [dimension(item, f"{what}: 'output_size'[{i}]") for i, item in enumerate(given)]
-        if any(isinstance(item, int) and item < 0 for item in sizes):
-            raise ArgumentError(f"{what}: 'output_size' is {given}, expected sizes from 0 on")
-        attributes["output_size"] = dims_attr(sizes * cls.count if len(sizes) == 1 else sizes)
-    return create_one(cls, [as_value(data)], attributes)

@@ -5,13 +5,12 @@ from typing import Any
 from relax_mlir import symbolic
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, normalize_axis
 from relax_mlir.dialects.dtypes import DType
-from relax_mlir.dialects.number_attributes import int_attr
+from relax_mlir.dialects.fields import DTypeName, Float32Operand, Int, Int32Operand, Operand
 from relax_mlir.dialects.traits import OpPatternKind
 from relax_mlir.dialects.types import Tensor, dim_text
-from relax_mlir.dialects.unary import dtype_attr, dtype_of
-from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
+from relax_mlir.dialects.unary import dtype_of
 from relax_mlir.error import DTypeError, ShapeError
-from relax_mlir.mlir import ext, ir
+from relax_mlir.mlir import ext
 
 QUANTIZED = ("int8", "uint8", "int16", "uint16", "int32")
 """The dtypes of quantized values."""
@@ -22,11 +21,11 @@ class QuantizationOp(RelaxOp):
 
     op_pattern = OpPatternKind.BROADCAST
 
-    data: ext.Operand[Any]
-    scale: ext.Operand[Any]
-    zero_point: ext.Operand[Any]
-    axis: ir.IntegerAttr
-    out_dtype: ir.TypeAttr
+    data: Operand
+    scale: Float32Operand
+    zero_point: Int32Operand
+    axis: Int = -1
+    out_dtype: DTypeName = "int8"
     result: ext.Result[Any]
 
 
@@ -50,6 +49,8 @@ class DequantizeOp(QuantizationOp, name="dequantize", traits=[ext.Pure]):
 
     Example: int8 ``[3, 1]`` with scale 0.5 and zero point 3 gives ``[0.0, -1.0]``.
     """
+
+    out_dtype = "float32"
 
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
@@ -88,39 +89,3 @@ def _checked(args: OpArgs, dtype: DType) -> Tensor:
                 f"{dim_text(wanted)}, dimension {axis} of 'data', {data}, or 1"
             )
     return data.with_dtype(dtype)
-
-
-def quantize(
-    data: ValueLike, scale: ValueLike, zero_point: ValueLike, axis: int = -1, out_dtype: str | DType = "int8"
-) -> Value:
-    """`data` as integers (see `QuantizeOp`)."""
-    return _made(QuantizeOp, "quantize", (data, scale, zero_point), axis, out_dtype)
-
-
-def dequantize(
-    data: ValueLike,
-    scale: ValueLike,
-    zero_point: ValueLike,
-    axis: int = -1,
-    out_dtype: str | DType = "float32",
-) -> Value:
-    """`data` as floats (see `DequantizeOp`)."""
-    return _made(DequantizeOp, "dequantize", (data, scale, zero_point), axis, out_dtype)
-
-
-def _made(
-    cls: type[QuantizationOp],
-    what: str,
-    operands: tuple[ValueLike, ValueLike, ValueLike],
-    axis: int,
-    out_dtype: str | DType,
-) -> Value:
-    require_insertion_point(what)
-    data, scale, zero_point = operands
-    values = [
-        as_value(data),
-        as_value(scale, Tensor((), "float32")),
-        as_value(zero_point, Tensor((), "int32")),
-    ]
-    attributes = {"axis": int_attr(axis, f"{what}: 'axis'"), "out_dtype": dtype_attr(out_dtype)}
-    return create_one(cls, values, attributes)

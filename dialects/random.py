@@ -15,13 +15,16 @@ from typing import Any
 from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, dims_in
-from relax_mlir.dialects.binary import add, bitwise_or, left_shift, less, mod, multiply, right_shift
+from relax_mlir.dialects.binary import (
+    ModOp,
+)
+from relax_mlir.dialects.builders import build, exported
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.manipulate import split
 from relax_mlir.dialects.number_attributes import dimension, integer, real
 from relax_mlir.dialects.structure import constant
 from relax_mlir.dialects.types import DimLike, Tensor, Tuple, dims_attr
-from relax_mlir.dialects.unary import astype, cos, log, negative, sqrt
+from relax_mlir.dialects.unary import AstypeOp, CosOp, LogOp, SqrtOp
 from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
 from relax_mlir.dialects.views import reshape
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError, expect
@@ -63,6 +66,7 @@ class RandomWordsOp(RelaxOp, name="random_words", traits=[ext.Pure]):
         return Tuple([Tensor((count,), "uint32"), STATE])
 
 
+@exported("random")
 def words(state: ValueLike, count: DimLike) -> Value:
     """A pair of random words and the next state (see `RandomWordsOp`)."""
     require_insertion_point("random.words")
@@ -70,6 +74,7 @@ def words(state: ValueLike, count: DimLike) -> Value:
     return create_one(RandomWordsOp, [as_value(state)], {"count": dims_attr([size])[0]})
 
 
+@exported("random")
 def bits(state: ValueLike, shape: Sequence[DimLike]) -> Drawn:
     """Random words, ``uint32``, of a shape (see `RandomWordsOp`), and the next state."""
     sizes = _sizes("bits", shape)
@@ -80,6 +85,7 @@ def bits(state: ValueLike, shape: Sequence[DimLike]) -> Drawn:
     return reshape(pair[0], sizes), pair[1]
 
 
+@exported("random")
 def uniform(
     state: ValueLike,
     shape: Sequence[DimLike],
@@ -97,10 +103,11 @@ def uniform(
     low, high = real(low, "random.uniform: 'low'"), real(high, "random.uniform: 'high'")
     found, after = _fractions(state, shape, kind)
     if (low, high) != (0.0, 1.0):
-        found = add(multiply(found, constant(high - low, kind.name)), constant(low, kind.name))
+        found = found * constant(high - low, kind.name) + constant(low, kind.name)
     return found, after
 
 
+@exported("random")
 def normal(
     state: ValueLike,
     shape: Sequence[DimLike],
@@ -118,13 +125,15 @@ def normal(
     wide = dtypes.dtype("float64" if kind.name == "float64" else "float32")
     pairs, after = _fractions(state, [*shape, 2], wide)
     u, v = _columns(pairs, shape, 2)
-    radius = sqrt(multiply(constant(-2.0, wide.name), log(add(constant(1.0, wide.name), negative(u)))))
-    found = multiply(radius, cos(multiply(constant(2 * math.pi, wide.name), v)))
+    logarithm = build(LogOp, constant(1.0, wide.name) + -u)
+    radius = build(SqrtOp, constant(-2.0, wide.name) * logarithm)
+    found = radius * build(CosOp, constant(2 * math.pi, wide.name) * v)
     if (mean, scale) != (0.0, 1.0):
-        found = add(multiply(found, constant(scale, wide.name)), constant(mean, wide.name))
-    return (found if kind == wide else astype(found, kind)), after
+        found = found * constant(scale, wide.name) + constant(mean, wide.name)
+    return (found if kind == wide else build(AstypeOp, found, kind)), after
 
 
+@exported("random")
 def randint(
     state: ValueLike, shape: Sequence[DimLike], low: int, high: int, dtype: str | DType = "int64"
 ) -> Drawn:
@@ -142,13 +151,14 @@ def randint(
         )
     shape = _sizes("randint", shape)
     drawn, after = bits(state, [*shape, 2])
-    first, second = (astype(part, "uint64") for part in _columns(drawn, shape, 2))
-    wide = bitwise_or(left_shift(first, constant(32, "uint64")), second)
-    rest = astype(mod(wide, constant(high - low, "uint64")), "int64")
-    found = add(rest, constant(low, "int64")) if low else rest
-    return (found if kind.name == "int64" else astype(found, kind)), after
+    first, second = (build(AstypeOp, part, "uint64") for part in _columns(drawn, shape, 2))
+    wide = (first << constant(32, "uint64")) | second
+    rest = build(AstypeOp, build(ModOp, wide, constant(high - low, "uint64")), "int64")
+    found = rest + constant(low, "int64") if low else rest
+    return (found if kind.name == "int64" else build(AstypeOp, found, kind)), after
 
 
+@exported("random")
 def bernoulli(state: ValueLike, probabilities: ValueLike) -> Drawn:
     """Bools that are true with the probabilities of a tensor of floats, and the next state."""
     require_insertion_point("random.bernoulli")
@@ -157,7 +167,7 @@ def bernoulli(state: ValueLike, probabilities: ValueLike) -> Drawn:
     if info.known_shape is None or info.dtype is None or not info.dtype.is_float:
         raise ShapeError(f"random.bernoulli: 'probabilities' is {info}, expected floats of known sizes")
     found, after = uniform(state, info.known_shape, dtype=info.dtype)
-    return less(found, given), after
+    return found < given, after
 
 
 def _sizes(what: str, shape: Sequence[DimLike]) -> list[Dim]:
@@ -182,14 +192,13 @@ def _fractions(state: ValueLike, shape: Sequence[DimLike], kind: DType) -> Drawn
     if kind.name == "float64":
         drawn, after = bits(state, [*shape, 2])
         first, second = _columns(drawn, shape, 2)
-        high = astype(right_shift(first, constant(5, "uint32")), kind)
-        low = astype(right_shift(second, constant(6, "uint32")), kind)
-        both = add(multiply(high, constant(2.0**26, kind.name)), low)
-        return multiply(both, constant(2.0**-53, kind.name)), after
+        high = build(AstypeOp, first >> constant(5, "uint32"), kind)
+        low = build(AstypeOp, second >> constant(6, "uint32"), kind)
+        return (high * constant(2.0**26, kind.name) + low) * constant(2.0**-53, kind.name), after
     digits = DIGITS[kind.name]
     drawn, after = bits(state, shape)
-    whole = astype(astype(right_shift(drawn, constant(32 - digits, "uint32")), "float32"), kind)
-    return multiply(whole, constant(2.0**-digits, kind.name)), after
+    whole = build(AstypeOp, drawn >> constant(32 - digits, "uint32"), "float32")
+    return build(AstypeOp, whole, kind) * constant(2.0**-digits, kind.name), after
 
 
 def _columns(pairs: Value, shape: Sequence[DimLike], count: int) -> list[Value]:

@@ -12,6 +12,8 @@ from typing import Any
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
+from relax_mlir.dialects.builders import exported
+from relax_mlir.dialects.fields import Int, Operand
 from relax_mlir.dialects.number_attributes import double_attr, int_attr
 from relax_mlir.dialects.traits import OpPatternKind
 from relax_mlir.dialects.types import Tensor, dim_text, shape_text
@@ -70,8 +72,8 @@ class PixelShuffleOp(PixelOp, name="nn_pixel_shuffle", traits=[ext.Pure]):
     Example: shape ``(n, 8, h, w)`` with upscale_factor 2 gives ``(n, 2, 2*h, 2*w)``.
     """
 
-    data: ext.Operand[Any]
-    upscale_factor: ir.IntegerAttr
+    data: Operand
+    upscale_factor: Int
     result: ext.Result[Any]
     factor = "upscale_factor"
 
@@ -87,8 +89,8 @@ class PixelUnshuffleOp(PixelOp, name="nn_pixel_unshuffle", traits=[ext.Pure]):
     Example: shape ``(n, 2, 6, 4)`` with downscale_factor 2 gives ``(n, 8, 3, 2)``.
     """
 
-    data: ext.Operand[Any]
-    downscale_factor: ir.IntegerAttr
+    data: Operand
+    downscale_factor: Int
     result: ext.Result[Any]
     factor = "downscale_factor"
 
@@ -104,7 +106,7 @@ class BatchFlattenOp(RelaxOp, name="nn_batch_flatten", traits=[ext.Pure]):
 
     op_pattern = OpPatternKind.INJECTIVE
 
-    data: ext.Operand[Any]
+    data: Operand
     result: ext.Result[Any]
 
     @classmethod
@@ -117,25 +119,6 @@ class BatchFlattenOp(RelaxOp, name="nn_batch_flatten", traits=[ext.Pure]):
         first, *rest = data.shape
         known = [dim for dim in rest if dim is not None]
         return Tensor([first, symbolic.product(known) if len(known) == len(rest) else None], data.dtype)
-
-
-def pixel_shuffle(data: ValueLike, upscale_factor: int) -> Value:
-    """Rearrange groups of channels into squares of rows and columns (see `PixelShuffleOp`)."""
-    require_insertion_point("nn.pixel_shuffle")
-    attributes = {"upscale_factor": int_attr(upscale_factor, "pixel_shuffle: 'upscale_factor'")}
-    return create_one(PixelShuffleOp, [as_value(data)], attributes)
-
-
-def pixel_unshuffle(data: ValueLike, downscale_factor: int) -> Value:
-    """Rearrange squares of rows and columns into channels (see `PixelUnshuffleOp`)."""
-    require_insertion_point("nn.pixel_unshuffle")
-    attributes = {"downscale_factor": int_attr(downscale_factor, "pixel_unshuffle: 'downscale_factor'")}
-    return create_one(PixelUnshuffleOp, [as_value(data)], attributes)
-
-
-def batch_flatten(data: ValueLike) -> Value:
-    """`data` with all dimensions after the first merged (see `BatchFlattenOp`)."""
-    return create_one(BatchFlattenOp, [as_value(data)])
 
 
 @dataclass(frozen=True)
@@ -379,6 +362,7 @@ def _check_padding(args: OpArgs, x: Tensor) -> None:
         raise DTypeError(f"{args.op}: pad_value is {given}, operand 'x' has dtype {x.dtype}")
 
 
+@exported()
 def layout_transform(
     x: ValueLike,
     index_map: str | Callable[..., Any],

@@ -10,11 +10,12 @@ import numpy as np
 from relax_mlir import symbolic
 from relax_mlir.dialects import constants
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, floats_of
-from relax_mlir.dialects.binary import add
-from relax_mlir.dialects.create import zeros
+from relax_mlir.dialects.binary import AddOp
+from relax_mlir.dialects.builders import build, exported
+from relax_mlir.dialects.create import ZerosOp
 from relax_mlir.dialects.dtypes import promote
-from relax_mlir.dialects.linear_algebra import matmul
-from relax_mlir.dialects.manipulate import concat, permute_dims, split
+from relax_mlir.dialects.linear_algebra import MatmulOp
+from relax_mlir.dialects.manipulate import PermuteDimsOp, concat, split
 from relax_mlir.dialects.nn import float_tensor
 from relax_mlir.dialects.number_attributes import bool_attr, double_attr, text_attr
 from relax_mlir.dialects.structure import ConstantOp
@@ -245,6 +246,7 @@ def steps_attributes(
     }
 
 
+@exported("nn")
 def rnn_steps(
     gates: ValueLike,
     recurrent: ValueLike,
@@ -260,6 +262,7 @@ def rnn_steps(
     return create_one(RnnStepsOp, operands, steps_attributes("rnn_steps", activations, clip, reverse))
 
 
+@exported("nn")
 def gru_steps(
     gates: ValueLike,
     recurrent: ValueLike,
@@ -280,6 +283,7 @@ def gru_steps(
     )
 
 
+@exported("nn")
 def lstm_steps(
     gates: ValueLike,
     recurrent: ValueLike,
@@ -313,6 +317,7 @@ def rearranged(
     return as_value(np.ascontiguousarray(of_elements(constants.to_numpy(made.attributes["value"]))))
 
 
+@exported("nn")
 def lstm(
     data: ValueLike,
     weight: ValueLike,
@@ -337,7 +342,7 @@ def lstm(
     require_insertion_point("nn.lstm")
     layer = _Layer("lstm", as_value(data), as_value(weight), as_value(recurrent), "ifgo", gate_order)
     gates = layer.gates([bias, recurrent_bias])
-    none = zeros([0, layer.hidden], layer.dtype)
+    none = build(ZerosOp, [0, layer.hidden], layer.dtype)
     return lstm_steps(
         gates,
         layer.steps,
@@ -352,6 +357,7 @@ def lstm(
     )
 
 
+@exported("nn")
 def gru(
     data: ValueLike,
     weight: ValueLike,
@@ -373,7 +379,11 @@ def gru(
     """
     require_insertion_point("nn.gru")
     layer = _Layer("gru", as_value(data), as_value(weight), as_value(recurrent), "rzn", gate_order)
-    own = zeros([layer.hidden * 3], layer.dtype) if recurrent_bias is None else as_value(recurrent_bias)
+    own = (
+        build(ZerosOp, [layer.hidden * 3], layer.dtype)
+        if recurrent_bias is None
+        else as_value(recurrent_bias)
+    )
     return gru_steps(
         layer.gates([bias]),
         layer.steps,
@@ -387,6 +397,7 @@ def gru(
     )
 
 
+@exported("nn")
 def rnn(
     data: ValueLike,
     weight: ValueLike,
@@ -471,20 +482,22 @@ class _Layer:
             raise ShapeError(
                 f"{self.what}: dimension 0 of operand 'recurrent' is {dim_text(rows)}, expected {dim_text(wanted)}"
             )
-        return rearranged(self.in_order(self.recurrent), np.transpose, lambda x: permute_dims(x, [1, 0]))
+        return rearranged(
+            self.in_order(self.recurrent), np.transpose, lambda x: build(PermuteDimsOp, x, [1, 0])
+        )
 
     def gates(self, biases: Sequence[ValueLike | None]) -> Value:
         """The products of inputs and weights for all steps, plus biases."""
-        found = matmul(self.data, permute_dims(self.in_order(self.weight), [1, 0]))
+        found = build(MatmulOp, self.data, build(PermuteDimsOp, self.in_order(self.weight), [1, 0]))
         given = [self.in_order(as_value(bias)) for bias in biases if bias is not None]
         for bias in given[1:]:
-            given = [add(given[0], bias)]
-        return add(found, given[0]) if given else found
+            given = [build(AddOp, given[0], bias)]
+        return build(AddOp, found, given[0]) if given else found
 
     def state(self, given: ValueLike | None) -> Value:
         """An initial state, 0 by default."""
-        return zeros([self.batch, self.hidden], self.dtype) if given is None else as_value(given)
+        return build(ZerosOp, [self.batch, self.hidden], self.dtype) if given is None else as_value(given)
 
     def lengths(self, given: ValueLike | None) -> Value:
         """The number of steps of each batch entry, all by default."""
-        return zeros([0], "int32") if given is None else as_value(given)
+        return build(ZerosOp, [0], "int32") if given is None else as_value(given)

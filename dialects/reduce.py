@@ -5,21 +5,19 @@ from typing import Any
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, normalize_axes, normalize_axis
+from relax_mlir.dialects.builders import build, exported
 from relax_mlir.dialects.dtypes import DType
-from relax_mlir.dialects.manipulate import flip
-from relax_mlir.dialects.number_attributes import bool_attr, integers, ints_attr, maybe_int_attr
-from relax_mlir.dialects.shapes import bind_shape
-from relax_mlir.dialects.structure import shape_expr
+from relax_mlir.dialects.fields import Bool, Int, Ints, Operand, ValueOperand
+from relax_mlir.dialects.manipulate import FlipOp
+from relax_mlir.dialects.number_attributes import bool_attr, dtype_attr, integers, maybe_int_attr
 from relax_mlir.dialects.traits import OpPatternKind, Order, Reordered, moved_axes, moved_axis
 from relax_mlir.dialects.types import Tensor, shape_text
-from relax_mlir.dialects.unary import dtype_attr, dtype_of
-from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
-from relax_mlir.dialects.views import ShapeLike, flatten
+from relax_mlir.dialects.unary import dtype_of
+from relax_mlir.dialects.value import Value, create_one, require_insertion_point
+from relax_mlir.dialects.views import FlattenOp, ShapeOperand
 from relax_mlir.error import DTypeError, ShapeError, expect
 from relax_mlir.mlir import ext, ir
 from relax_mlir.symbolic import Dim
-
-Axis = int | Sequence[int] | None
 
 
 def reduced_axes(args: OpArgs, rank: int) -> list[int]:
@@ -56,10 +54,18 @@ class ReduceOp(RelaxOp):
 
     op_pattern = OpPatternKind.COMM_REDUCE
 
-    x: ext.Operand[Any]
-    axis: ir.ArrayAttr | ir.UnitAttr
-    keepdims: ir.IntegerAttr
+    x: ValueOperand
+    axis: Ints | None = None
+    keepdims: Bool = False
     result: ext.Result[Any]
+
+    @classmethod
+    def prepare(cls, what: str, given: dict[str, Any]) -> None:
+        x, axis = given["x"], given["axis"]
+        expect(f"{what}: operand 'x'", x, Value, "a Relax value")
+        if axis is not None:
+            axes = integers(axis, f"{what}: 'axis'")
+            given["axis"] = axes if x.ndim is None else sorted(normalize_axes(what, axes, x.ndim))
 
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
@@ -96,9 +102,9 @@ class ArgReduceOp(RelaxOp):
 
     op_pattern = OpPatternKind.COMM_REDUCE
 
-    x: ext.Operand[Any]
-    axis: ir.IntegerAttr | ir.UnitAttr
-    keepdims: ir.IntegerAttr
+    x: ValueOperand
+    axis: Int | None = None
+    keepdims: Bool = False
     result: ext.Result[Any]
 
     @classmethod
@@ -206,89 +212,6 @@ class VarianceOp(ReduceFloatOp, name="variance", traits=[ext.Pure]):
     """
 
 
-def _reduce(cls: type[RelaxOp], x: Value, axis: Axis, keepdims: bool) -> Value:
-    name = cls.OPERATION_NAME.removeprefix("relax.")
-    require_insertion_point(name)
-    expect(f"{name}: operand 'x'", x, Value, "a Relax value")
-    attribute: ir.Attribute = ir.UnitAttr.get()
-    if axis is not None:
-        axes = integers(axis, f"{name}: 'axis'")
-        if x.ndim is not None:
-            axes = sorted(normalize_axes(name, axes, x.ndim))
-        attribute = ints_attr(axes, f"{name}: 'axis'")
-    return create_one(cls, [x], {"axis": attribute, "keepdims": bool_attr(keepdims, f"{name}: 'keepdims'")})
-
-
-def _arg_reduce(cls: type[RelaxOp], x: Value, axis: int | None, keepdims: bool) -> Value:
-    name = cls.OPERATION_NAME.removeprefix("relax.")
-    require_insertion_point(name)
-    attributes = {
-        "axis": maybe_int_attr(axis, f"{name}: 'axis'"),
-        "keepdims": bool_attr(keepdims, f"{name}: 'keepdims'"),
-    }
-    return create_one(cls, [x], attributes)
-
-
-def logical_all(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
-    """True where every element along `axis` is true (see `LogicalAllOp`)."""
-    return _reduce(LogicalAllOp, x, axis, keepdims)
-
-
-def logical_any(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
-    """True where any element along `axis` is true (see `LogicalAnyOp`)."""
-    return _reduce(LogicalAnyOp, x, axis, keepdims)
-
-
-def argmax(x: Value, axis: int | None = None, keepdims: bool = False) -> Value:
-    """Index of the maximum along `axis` (see `ArgmaxOp`)."""
-    return _arg_reduce(ArgmaxOp, x, axis, keepdims)
-
-
-def argmin(x: Value, axis: int | None = None, keepdims: bool = False) -> Value:
-    """Index of the minimum along `axis` (see `ArgminOp`)."""
-    return _arg_reduce(ArgminOp, x, axis, keepdims)
-
-
-def logsumexp(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
-    """``log(sum(exp(x)))`` along `axis` (see `LogsumexpOp`)."""
-    return _reduce(LogsumexpOp, x, axis, keepdims)
-
-
-def max(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
-    """The maximum along `axis` (see `MaxOp`)."""
-    return _reduce(MaxOp, x, axis, keepdims)
-
-
-def mean(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
-    """The mean along `axis` (see `MeanOp`)."""
-    return _reduce(MeanOp, x, axis, keepdims)
-
-
-def min(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
-    """The minimum along `axis` (see `MinOp`)."""
-    return _reduce(MinOp, x, axis, keepdims)
-
-
-def prod(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
-    """The product along `axis` (see `ProdOp`)."""
-    return _reduce(ProdOp, x, axis, keepdims)
-
-
-def std(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
-    """The standard deviation along `axis` (see `StdOp`)."""
-    return _reduce(StdOp, x, axis, keepdims)
-
-
-def sum(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
-    """The sum along `axis` (see `SumOp`)."""
-    return _reduce(SumOp, x, axis, keepdims)
-
-
-def variance(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
-    """The variance along `axis` (see `VarianceOp`)."""
-    return _reduce(VarianceOp, x, axis, keepdims)
-
-
 class ScanOp(RelaxOp):
     """Base of cumsum and cumprod.
 
@@ -364,11 +287,12 @@ def _scan(
     if not bool_attr(reverse, f"{name}: 'reverse'").value:
         return create_one(cls, [data], attributes)
     if axis is None:
-        data, axis = flatten(data), 0
+        data, axis = build(FlattenOp, data), 0
         attributes["axis"] = maybe_int_attr(axis, f"{name}: 'axis'")
-    return flip(create_one(cls, [flip(data, axis)], attributes), axis)
+    return build(FlipOp, create_one(cls, [build(FlipOp, data, axis)], attributes), axis)
 
 
+@exported()
 def cumprod(
     data: Value,
     axis: int | None = None,
@@ -380,6 +304,7 @@ def cumprod(
     return _scan(CumprodOp, data, axis, dtype, exclusive, reverse)
 
 
+@exported()
 def cumsum(
     data: Value,
     axis: int | None = None,
@@ -400,8 +325,8 @@ class CollapseSumLikeOp(RelaxOp, name="collapse_sum_like", traits=[ext.Pure]):
 
     op_pattern = OpPatternKind.COMM_REDUCE
 
-    data: ext.Operand[Any]
-    collapse_target: ext.Operand[Any]
+    data: Operand
+    collapse_target: ValueOperand
     result: ext.Result[Any]
 
     @classmethod
@@ -410,15 +335,15 @@ class CollapseSumLikeOp(RelaxOp, name="collapse_sum_like", traits=[ext.Pure]):
 
 
 class CollapseSumToOp(RelaxOp, name="collapse_sum_to", traits=[ext.Pure]):
-    """`data` summed to `shape`, a shape value, which broadcasts to that of `data`; see `collapse_sum_like`.
+    """`data` summed to `shape`, a shape value, which broadcasts to that of `data`; see `CollapseSumLikeOp`.
 
     Example: shape ``(2, n)`` to ``(n,)`` sums over the first dimension.
     """
 
     op_pattern = OpPatternKind.COMM_REDUCE
 
-    data: ext.Operand[Any]
-    shape: ext.Operand[Any]
+    data: Operand
+    shape: ShapeOperand
     result: ext.Result[Any]
 
     @classmethod
@@ -456,15 +381,3 @@ def summed_axes(shape: Sequence[Dim], target: Sequence[Dim]) -> list[int]:
         if wanted == 1 != dim
     ]
     return [*range(more), *ones]
-
-
-def collapse_sum_like(data: ValueLike, collapse_target: Value) -> Value:
-    """`data` summed to the shape of another tensor (see `CollapseSumLikeOp`)."""
-    return create_one(CollapseSumLikeOp, [as_value(data), collapse_target])
-
-
-def collapse_sum_to(data: ValueLike, shape: ShapeLike) -> Value:
-    """`data` summed to a shape (see `CollapseSumToOp`)."""
-    value = as_value(data)
-    target = bind_shape(shape) if isinstance(shape, Value) else shape_expr(shape)
-    return create_one(CollapseSumToOp, [value, target])

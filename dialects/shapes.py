@@ -5,13 +5,15 @@ from typing import Any
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
-from relax_mlir.dialects.binary import add
+from relax_mlir.dialects.binary import AddOp
+from relax_mlir.dialects.builders import build, exported
 from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.fields import ValueOperand
 from relax_mlir.dialects.structure import MatchShapeOp, match_shape, shape_of
 from relax_mlir.dialects.symbols import fresh_symbols
 from relax_mlir.dialects.traits import EVERY_FORM, KeptAtR1, KeptInExplicitMemory, ReadsTensors
 from relax_mlir.dialects.types import Shape, Tensor, shape_text, struct_info
-from relax_mlir.dialects.value import Value, create_one, require_insertion_point
+from relax_mlir.dialects.value import Value, require_insertion_point
 from relax_mlir.error import ArgumentError, ShapeError, expect
 from relax_mlir.mlir import ext
 from relax_mlir.symbolic import Dim
@@ -23,8 +25,8 @@ class ShapeEqualOp(RelaxOp, name="shape_equal", traits=[ext.Pure, KeptAtR1, Kept
     Example: ``(n, 4)`` and ``(n, 5)`` give false.
     """
 
-    a: ext.Operand[Any]
-    b: ext.Operand[Any]
+    a: ValueOperand
+    b: ValueOperand
     result: ext.Result[Any]
 
     @classmethod
@@ -33,11 +35,7 @@ class ShapeEqualOp(RelaxOp, name="shape_equal", traits=[ext.Pure, KeptAtR1, Kept
         return Tensor((), "bool")
 
 
-def shape_equal(a: Value, b: Value) -> Value:
-    """True if two shape values are equal (see `ShapeEqualOp`)."""
-    return create_one(ShapeEqualOp, [a, b])
-
-
+@exported()
 def bind_shape(shape: Value) -> Value:
     """`shape` with fresh symbols for its unknown entries, bound by a `match_shape`; unchanged if there are none.
 
@@ -71,6 +69,7 @@ def _bound_before(shape: Value) -> Value | None:
     return None
 
 
+@exported()
 def shaped(shape: Value, dtype: str | DType = "float32") -> Tensor:
     """Struct info of a tensor whose shape is the value `shape`, for the results of calls.
 
@@ -86,6 +85,7 @@ def shaped(shape: Value, dtype: str | DType = "float32") -> Tensor:
     return Tensor(info.values, dtype)
 
 
+@exported()
 def ewise_add(x1: Value, x2: Value) -> Value:
     """``x1 + x2`` of two tensors of the same shape, without broadcasting.
 
@@ -100,8 +100,8 @@ def ewise_add(x1: Value, x2: Value) -> Value:
     if first.shape is None and second.shape is None:
         raise ShapeError("ewise_add: the ranks of both operands are unknown; match_shape one of them first")
     if _unknowns(second) > _unknowns(first):
-        return add(x1, _like(x2, x1))
-    return add(_like(x1, x2), x2)
+        return build(AddOp, x1, _like(x2, x1))
+    return build(AddOp, _like(x1, x2), x2)
 
 
 def _unknowns(info: Tensor) -> float:
@@ -138,7 +138,7 @@ def _differ(a: Sequence[Dim | None], b: Sequence[Dim | None]) -> bool:
 class ShapeToTensorOp(RelaxOp, name="shape_to_tensor", traits=[ext.Pure, *EVERY_FORM]):
     """The values of a shape as an int64 vector. Example: the shape ``(n, 4)`` gives ``[n, 4]``."""
 
-    shape: ext.Operand[Any]
+    shape: ValueOperand
     result: ext.Result[Any]
 
     @classmethod
@@ -149,7 +149,7 @@ class ShapeToTensorOp(RelaxOp, name="shape_to_tensor", traits=[ext.Pure, *EVERY_
 class SizeOp(RelaxOp, name="size", traits=[ext.Pure]):
     """The number of elements of `input`, an int64 tensor of rank 0. Example: shape ``(n, 4)`` gives ``4*n``."""
 
-    input: ext.Operand[Any]
+    input: ValueOperand
     result: ext.Result[Any]
 
     @classmethod
@@ -164,7 +164,7 @@ class TensorToShapeOp(RelaxOp, name="tensor_to_shape", traits=[ext.Pure, *EVERY_
     A negative element is a `ShapeError` at run time. Example: ``[2, 3]`` gives the shape ``(2, 3)``.
     """
 
-    tensor: ext.Operand[Any]
+    tensor: ValueOperand
     result: ext.Result[Any]
 
     @classmethod
@@ -177,18 +177,3 @@ class TensorToShapeOp(RelaxOp, name="tensor_to_shape", traits=[ext.Pure, *EVERY_
             raise ShapeError(f"{args.op}: operand 'tensor' is {tensor}, expected a vector")
         length = tensor.shape[0]
         return Shape(ndim=length) if isinstance(length, int) else Shape(None)
-
-
-def shape_to_tensor(shape: Value) -> Value:
-    """The values of `shape` as an int64 vector (see `ShapeToTensorOp`)."""
-    return create_one(ShapeToTensorOp, [shape])
-
-
-def tensor_to_shape(tensor: Value) -> Value:
-    """The elements of `tensor` as a shape (see `TensorToShapeOp`)."""
-    return create_one(TensorToShapeOp, [tensor])
-
-
-def size(input: Value) -> Value:
-    """The number of elements of `input` (see `SizeOp`)."""
-    return create_one(SizeOp, [input])

@@ -4,16 +4,16 @@ from typing import Any
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, check_equal, index_operand, normalize_axis
+from relax_mlir.dialects.builders import exported
 from relax_mlir.dialects.create import arange
 from relax_mlir.dialects.dtypes import DType, promote
-from relax_mlir.dialects.number_attributes import bool_attr, int_attr, maybe_int_attr, text_attr
+from relax_mlir.dialects.fields import Bool, DTypeName, Int, Operand, PeerOperand, Text, ValueOperand
+from relax_mlir.dialects.number_attributes import dtype_attr
 from relax_mlir.dialects.types import StructInfo, Tensor, Tuple
-from relax_mlir.dialects.unary import dtype_attr, dtype_of
+from relax_mlir.dialects.unary import dtype_of
 from relax_mlir.dialects.value import (
     Value,
-    ValueLike,
     as_value,
-    as_values,
     create_one,
     require_insertion_point,
 )
@@ -32,9 +32,9 @@ class SortOp(RelaxOp, name="sort", traits=[ext.Pure]):
     Example: ``[3, 1, 2]`` gives ``[1, 2, 3]``.
     """
 
-    data: ext.Operand[Any]
-    axis: ir.IntegerAttr
-    descending: ir.IntegerAttr
+    data: Operand
+    axis: Int = -1
+    descending: Bool = False
     result: ext.Result[Any]
 
     @classmethod
@@ -49,10 +49,10 @@ class ArgsortOp(RelaxOp, name="argsort", traits=[ext.Pure]):
     The sort is stable. Example: ``[3, 1, 2]`` gives ``[1, 2, 0]``.
     """
 
-    data: ext.Operand[Any]
-    axis: ir.IntegerAttr
-    descending: ir.IntegerAttr
-    dtype: ir.TypeAttr
+    data: Operand
+    axis: Int = -1
+    descending: Bool = False
+    dtype: DTypeName = "int32"
     result: ext.Result[Any]
 
     @classmethod
@@ -71,12 +71,12 @@ class TopkOp(RelaxOp, name="topk", traits=[ext.Pure]):
     Example: ``[3, 1, 2]`` with k 2 gives ``[3, 2]`` and ``[0, 2]``.
     """
 
-    data: ext.Operand[Any]
-    k: ir.IntegerAttr
-    axis: ir.IntegerAttr
-    ret_type: ir.StringAttr
-    largest: ir.IntegerAttr
-    dtype: ir.TypeAttr
+    data: Operand
+    k: Int = 1
+    axis: Int = -1
+    ret_type: Text = "both"
+    largest: Bool = True
+    dtype: DTypeName = "int32"
     result: ext.Result[Any]
 
     @classmethod
@@ -111,47 +111,6 @@ def _integers(args: OpArgs) -> DType:
     return dtype
 
 
-def sort(data: ValueLike, axis: int = -1, descending: bool = False) -> Value:
-    """The elements of `data` sorted along `axis` (see `SortOp`)."""
-    require_insertion_point("sort")
-    attributes = {
-        "axis": int_attr(axis, "sort: 'axis'"),
-        "descending": bool_attr(descending, "sort: 'descending'"),
-    }
-    return create_one(SortOp, [as_value(data)], attributes)
-
-
-def argsort(data: ValueLike, axis: int = -1, descending: bool = False, dtype: str | DType = "int32") -> Value:
-    """The indices that sort `data` along `axis` (see `ArgsortOp`)."""
-    require_insertion_point("argsort")
-    attributes = {
-        "axis": int_attr(axis, "argsort: 'axis'"),
-        "descending": bool_attr(descending, "argsort: 'descending'"),
-        "dtype": dtype_attr(dtype),
-    }
-    return create_one(ArgsortOp, [as_value(data)], attributes)
-
-
-def topk(
-    data: ValueLike,
-    k: int = 1,
-    axis: int = -1,
-    ret_type: str = "both",
-    largest: bool = True,
-    dtype: str | DType = "int32",
-) -> Value:
-    """The `k` largest or smallest elements of `data` along `axis` (see `TopkOp`)."""
-    require_insertion_point("topk")
-    attributes = {
-        "k": int_attr(k, "topk: 'k'"),
-        "axis": int_attr(axis, "topk: 'axis'"),
-        "ret_type": text_attr(ret_type, "topk: 'ret_type'"),
-        "largest": bool_attr(largest, "topk: 'largest'"),
-        "dtype": dtype_attr(dtype),
-    }
-    return create_one(TopkOp, [as_value(data)], attributes)
-
-
 class MedianOp(RelaxOp, name="median", traits=[ext.Pure]):
     """The lower median, as in torch: of all elements, or along `axis`, with its index.
 
@@ -161,9 +120,9 @@ class MedianOp(RelaxOp, name="median", traits=[ext.Pure]):
     Example: ``[4, 1, 3, 2]`` gives ``2``, along axis 0 ``(2, 3)``.
     """
 
-    data: ext.Operand[Any]
-    axis: ir.IntegerAttr | ir.UnitAttr
-    keepdims: ir.IntegerAttr
+    data: Operand
+    axis: Int | None = None
+    keepdims: Bool = False
     result: ext.Result[Any]
 
     @classmethod
@@ -187,10 +146,10 @@ class SearchsortedOp(RelaxOp, name="searchsorted", traits=[ext.Pure]):
     results are between 0 and its size. Example: ``[1, 3, 5]`` and ``[3, 6]`` give ``[1, 3]``, with `right` ``[2, 3]``.
     """
 
-    sorted_sequence: ext.Operand[Any]
-    values: ext.Operand[Any]
-    right: ir.IntegerAttr
-    dtype: ir.TypeAttr
+    sorted_sequence: PeerOperand
+    values: PeerOperand
+    right: Bool = False
+    dtype: DTypeName = "int64"
     result: ext.Result[Any]
 
     @classmethod
@@ -214,10 +173,10 @@ class BucketizeOp(RelaxOp, name="bucketize", traits=[ext.Pure]):
     ``[1, 3, 5, 7, 9]`` gives ``[1, 3, 4]``.
     """
 
-    input_tensor: ext.Operand[Any]
-    boundaries: ext.Operand[Any]
-    out_int32: ir.IntegerAttr
-    right: ir.IntegerAttr
+    input_tensor: PeerOperand
+    boundaries: PeerOperand
+    out_int32: Bool = False
+    right: Bool = False
     result: ext.Result[Any]
 
     @classmethod
@@ -265,37 +224,7 @@ class MultinomialFromUniformOp(RelaxOp, name="multinomial_from_uniform", traits=
         return Tensor((counts[1] if counts[0] is None else counts[0], 1), dtype)
 
 
-def median(data: ValueLike, axis: int | None = None, keepdims: bool = False) -> Value:
-    """The median; with `axis` a tuple of elements and indices (see `MedianOp`)."""
-    require_insertion_point("median")
-    attributes = {
-        "axis": maybe_int_attr(axis, "median: 'axis'"),
-        "keepdims": bool_attr(keepdims, "median: 'keepdims'"),
-    }
-    return create_one(MedianOp, [as_value(data)], attributes)
-
-
-def searchsorted(
-    sorted_sequence: ValueLike, values: ValueLike, right: bool = False, dtype: str | DType = "int64"
-) -> Value:
-    """The number of elements of a sorted vector less than each value (see `SearchsortedOp`)."""
-    require_insertion_point("searchsorted")
-    attributes = {"right": bool_attr(right, "searchsorted: 'right'"), "dtype": dtype_attr(dtype)}
-    return create_one(SearchsortedOp, as_values(sorted_sequence, values, of=SearchsortedOp), attributes)
-
-
-def bucketize(
-    input_tensor: ValueLike, boundaries: ValueLike, out_int32: bool = False, right: bool = False
-) -> Value:
-    """The index of the interval of each element (see `BucketizeOp`)."""
-    require_insertion_point("bucketize")
-    attributes = {
-        "out_int32": bool_attr(out_int32, "bucketize: 'out_int32'"),
-        "right": bool_attr(right, "bucketize: 'right'"),
-    }
-    return create_one(BucketizeOp, as_values(input_tensor, boundaries, of=BucketizeOp), attributes)
-
-
+@exported()
 def multinomial_from_uniform(
     prob: Value, uniform_sample: Value, sample_indices: Value | None = None, dtype: str | DType = "int64"
 ) -> Value:
@@ -331,12 +260,12 @@ class UniqueOp(RelaxOp, name="unique", traits=[ext.Pure]):
     Example: ``[3, 1, 3]`` gives ``[1, 3]``, index ``[1, 0]``, inverse ``[1, 0, 1]``, counts ``[1, 2]``.
     """
 
-    x: ext.Operand[Any]
-    sorted: ir.IntegerAttr
-    return_index: ir.IntegerAttr
-    return_inverse: ir.IntegerAttr
-    return_counts: ir.IntegerAttr
-    axis: ir.IntegerAttr | ir.UnitAttr
+    x: ValueOperand
+    sorted: Bool = True
+    return_index: Bool = False
+    return_inverse: Bool = False
+    return_counts: Bool = False
+    axis: Int | None = None
     result: ext.Result[Any]
 
     @classmethod
@@ -368,34 +297,9 @@ class NonzeroOp(RelaxOp, name="nonzero", traits=[ext.Pure]):
     not zero. Example: ``[[0, 5], [7, 0]]`` gives ``[[0, 1], [1, 0]]``.
     """
 
-    x: ext.Operand[Any]
+    x: ValueOperand
     result: ext.Result[Any]
 
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
         return Tensor((args.tensor(0).ndim, None), "int64")
-
-
-def unique(
-    x: Value,
-    sorted: bool = True,
-    return_index: bool = False,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    axis: int | None = None,
-) -> Value:
-    """The distinct elements of `x`, or slices along `axis`, and their indices (see `UniqueOp`)."""
-    require_insertion_point("unique")
-    attributes: dict[str, ir.Attribute] = {
-        "sorted": bool_attr(sorted, "unique: 'sorted'"),
-        "return_index": bool_attr(return_index, "unique: 'return_index'"),
-        "return_inverse": bool_attr(return_inverse, "unique: 'return_inverse'"),
-        "return_counts": bool_attr(return_counts, "unique: 'return_counts'"),
-        "axis": maybe_int_attr(axis, "unique: 'axis'"),
-    }
-    return create_one(UniqueOp, [x], attributes)
-
-
-def nonzero(x: Value) -> Value:
-    """The indices of the nonzero elements of `x` (see `NonzeroOp`)."""
-    return create_one(NonzeroOp, [x])

@@ -8,6 +8,7 @@ import numpy as np
 from relax_mlir import symbolic
 from relax_mlir.dialects import constants, dtypes
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, implies
+from relax_mlir.dialects.builders import build, exported
 from relax_mlir.dialects.location import unnamed, user_location
 from relax_mlir.dialects.number_attributes import dimension, int_attr, integer
 from relax_mlir.dialects.symbols import bounds_around
@@ -290,6 +291,7 @@ def is_pure(op: ir.Operation) -> bool:
     return name in (TUPLE, "arith.constant", "index.constant", "tensor.extract", "tensor.from_elements")
 
 
+@exported()
 def constant(
     value: np.ndarray[Any, Any] | Scalar, dtype: str | None = None, name: str | None = None
 ) -> Value:
@@ -325,6 +327,7 @@ def _converted(value: np.ndarray[Any, Any] | Scalar, dtype: dtypes.DType) -> np.
         raise DTypeError(f"constant: {str(value)[:60]} is no value of dtype {dtype}: {error}") from None
 
 
+@exported()
 def shape_expr(values: Sequence[DimLike]) -> Value:
     """Emit a shape value of the given dimensions: ints, expression texts or `symbolic.Expr`."""
     require_insertion_point("shape_expr")
@@ -336,6 +339,7 @@ def shape_expr(values: Sequence[DimLike]) -> Value:
     return create_one(ShapeExprOp, [], {"values": dims_attr(dims)})
 
 
+@exported()
 def prim_value(value: DimLike) -> Value:
     """Emit a symbolic integer as a value."""
     require_insertion_point("prim_value")
@@ -345,11 +349,13 @@ def prim_value(value: DimLike) -> Value:
     return create_one(PrimValueOp, [], {"value": dims_attr([dim])[0]})
 
 
+@exported()
 def shape_of(x: Value) -> Value:
     """The shape of tensor `x` as a shape value."""
     return create_one(ShapeOfOp, [x])
 
 
+@exported()
 def match_shape(value: Value, pattern: Sequence[DimLike], dtype: str | None = None) -> Value:
     """`value` (a tensor, shape or integer) with the shape `pattern` from here on; see `MatchShapeOp`."""
     require_insertion_point("match_shape")
@@ -359,6 +365,7 @@ def match_shape(value: Value, pattern: Sequence[DimLike], dtype: str | None = No
     return create_one(MatchShapeOp, [value], attributes)
 
 
+@exported()
 def make_tuple(*fields: Value) -> Value:
     """A tuple of `fields`."""
     require_insertion_point("make_tuple")
@@ -391,6 +398,7 @@ def unpack(value: ir.Value, types: Sequence[ir.Type]) -> list[ir.Value]:
     ]
 
 
+@exported()
 def tuple_get_item(tuple_value: Value, index: int) -> Value:
     """Field `index` of a tuple; negative indices count from the end."""
     expect("tuple_get_item: 'tuple_value'", tuple_value, Value, "a Relax value")
@@ -544,6 +552,7 @@ def comparison(name: str, left: object, right: object) -> ir.Value:
     return found
 
 
+@exported()
 def prim_to_tensor(value: Integer) -> Value:
     """An integer as an int64 tensor of rank 0.
 
@@ -560,11 +569,11 @@ def as_elements(item: object, other: object) -> object:
         return item
     if not is_integer(item) and not isinstance(item, Expr):
         return item
-    from relax_mlir.dialects.unary import astype  # its operators use this module
+    from relax_mlir.dialects.unary import AstypeOp  # its operators use this module
 
     number = prim_to_tensor(item)  # type: ignore[arg-type]  # as has been checked
     dtype = other.struct_info.dtype
-    return number if dtype is None or dtype.name == "int64" else astype(number, dtype.name)
+    return number if dtype is None or dtype.name == "int64" else build(AstypeOp, number, dtype.name)
 
 
 def as_tensor(scalar: ir.Value) -> Value:

@@ -5,9 +5,9 @@ from typing import Any
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
 from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.fields import DTypeName, ValueOperand
 from relax_mlir.dialects.traits import OpPatternKind
 from relax_mlir.dialects.types import Tensor
-from relax_mlir.dialects.value import Value, create_one, require_insertion_point
 from relax_mlir.mlir import ext, ir
 
 
@@ -16,7 +16,7 @@ class UnaryOp(RelaxOp):
 
     op_pattern = OpPatternKind.ELEMWISE
 
-    x: ext.Operand[Any]
+    x: ValueOperand
     result: ext.Result[Any]
 
     @classmethod
@@ -186,121 +186,6 @@ class TruncOp(UnaryNumberOp, name="trunc", traits=[ext.Pure]):
     """
 
 
-def abs(x: Value) -> Value:
-    """Absolute value of `x` (see `AbsOp`)."""
-    return create_one(AbsOp, [x])
-
-
-def bitwise_not(x: Value) -> Value:
-    """``~x`` (see `BitwiseNotOp`)."""
-    return create_one(BitwiseNotOp, [x])
-
-
-def ceil(x: Value) -> Value:
-    """`x` rounded up (see `CeilOp`)."""
-    return create_one(CeilOp, [x])
-
-
-def erf(x: Value) -> Value:
-    """Error function of `x` (see `ErfOp`)."""
-    return create_one(ErfOp, [x])
-
-
-def exp(x: Value) -> Value:
-    """``e**x`` (see `ExpOp`)."""
-    return create_one(ExpOp, [x])
-
-
-def expm1(x: Value) -> Value:
-    """``exp(x) - 1`` (see `Expm1Op`)."""
-    return create_one(Expm1Op, [x])
-
-
-def floor(x: Value) -> Value:
-    """`x` rounded down (see `FloorOp`)."""
-    return create_one(FloorOp, [x])
-
-
-def isfinite(x: Value) -> Value:
-    """True where an element of `x` is finite (see `IsfiniteOp`)."""
-    return create_one(IsfiniteOp, [x])
-
-
-def isinf(x: Value) -> Value:
-    """True where an element of `x` is infinite (see `IsinfOp`)."""
-    return create_one(IsinfOp, [x])
-
-
-def isnan(x: Value) -> Value:
-    """True where an element of `x` is NaN (see `IsnanOp`)."""
-    return create_one(IsnanOp, [x])
-
-
-def log(x: Value) -> Value:
-    """Natural logarithm of `x` (see `LogOp`)."""
-    return create_one(LogOp, [x])
-
-
-def log10(x: Value) -> Value:
-    """Logarithm of `x` to base 10 (see `Log10Op`)."""
-    return create_one(Log10Op, [x])
-
-
-def log1p(x: Value) -> Value:
-    """``log(1 + x)`` (see `Log1pOp`)."""
-    return create_one(Log1pOp, [x])
-
-
-def log2(x: Value) -> Value:
-    """Logarithm of `x` to base 2 (see `Log2Op`)."""
-    return create_one(Log2Op, [x])
-
-
-def logical_not(x: Value) -> Value:
-    """Logical negation of `x` (see `LogicalNotOp`)."""
-    return create_one(LogicalNotOp, [x])
-
-
-def negative(x: Value) -> Value:
-    """``-x`` (see `NegativeOp`)."""
-    return create_one(NegativeOp, [x])
-
-
-def round(x: Value) -> Value:
-    """`x` rounded to the nearest integer, half to even (see `RoundOp`)."""
-    return create_one(RoundOp, [x])
-
-
-def rsqrt(x: Value) -> Value:
-    """``1 / sqrt(x)`` (see `RsqrtOp`)."""
-    return create_one(RsqrtOp, [x])
-
-
-def sigmoid(x: Value) -> Value:
-    """Logistic function of `x` (see `SigmoidOp`)."""
-    return create_one(SigmoidOp, [x])
-
-
-def sign(x: Value) -> Value:
-    """Sign of `x` (see `SignOp`)."""
-    return create_one(SignOp, [x])
-
-
-def sqrt(x: Value) -> Value:
-    """Square root of `x` (see `SqrtOp`)."""
-    return create_one(SqrtOp, [x])
-
-
-def square(x: Value) -> Value:
-    """``x * x`` (see `SquareOp`)."""
-    return create_one(SquareOp, [x])
-
-
-def trunc(x: Value) -> Value:
-    """Integer part of `x` (see `TruncOp`)."""
-    return create_one(TruncOp, [x])
-
-
 class AcosOp(UnaryFloatOp, name="acos", traits=[ext.Pure]):
     """Inverse cosine: NaN outside -1..1. Example: ``[1.0, 0.0]`` gives ``[0.0, 1.5708]``."""
 
@@ -349,66 +234,6 @@ class TanhOp(UnaryFloatOp, name="tanh", traits=[ext.Pure]):
     """Hyperbolic tangent. Example: ``[0.0, inf]`` gives ``[0.0, 1.0]``."""
 
 
-def acos(x: Value) -> Value:
-    """Inverse cosine of `x` (see `AcosOp`)."""
-    return create_one(AcosOp, [x])
-
-
-def acosh(x: Value) -> Value:
-    """Inverse hyperbolic cosine of `x` (see `AcoshOp`)."""
-    return create_one(AcoshOp, [x])
-
-
-def asin(x: Value) -> Value:
-    """Inverse sine of `x` (see `AsinOp`)."""
-    return create_one(AsinOp, [x])
-
-
-def asinh(x: Value) -> Value:
-    """Inverse hyperbolic sine of `x` (see `AsinhOp`)."""
-    return create_one(AsinhOp, [x])
-
-
-def atan(x: Value) -> Value:
-    """Inverse tangent of `x` (see `AtanOp`)."""
-    return create_one(AtanOp, [x])
-
-
-def atanh(x: Value) -> Value:
-    """Inverse hyperbolic tangent of `x` (see `AtanhOp`)."""
-    return create_one(AtanhOp, [x])
-
-
-def cos(x: Value) -> Value:
-    """Cosine of `x` (see `CosOp`)."""
-    return create_one(CosOp, [x])
-
-
-def cosh(x: Value) -> Value:
-    """Hyperbolic cosine of `x` (see `CoshOp`)."""
-    return create_one(CoshOp, [x])
-
-
-def sin(x: Value) -> Value:
-    """Sine of `x` (see `SinOp`)."""
-    return create_one(SinOp, [x])
-
-
-def sinh(x: Value) -> Value:
-    """Hyperbolic sine of `x` (see `SinhOp`)."""
-    return create_one(SinhOp, [x])
-
-
-def tan(x: Value) -> Value:
-    """Tangent of `x` (see `TanOp`)."""
-    return create_one(TanOp, [x])
-
-
-def tanh(x: Value) -> Value:
-    """Hyperbolic tangent of `x` (see `TanhOp`)."""
-    return create_one(TanhOp, [x])
-
-
 class AstypeOp(RelaxOp, name="astype", traits=[ext.Pure]):
     """Conversion of each element to `dtype`.
 
@@ -420,8 +245,8 @@ class AstypeOp(RelaxOp, name="astype", traits=[ext.Pure]):
 
     op_pattern = OpPatternKind.ELEMWISE
 
-    x: ext.Operand[Any]
-    dtype: ir.TypeAttr
+    x: ValueOperand
+    dtype: DTypeName
     result: ext.Result[Any]
 
     @classmethod
@@ -432,14 +257,3 @@ class AstypeOp(RelaxOp, name="astype", traits=[ext.Pure]):
 def dtype_of(args: OpArgs, name: str) -> DType:
     """The dtype in attribute `name`, an element type; raises `DTypeError` for a type that Relax does not have."""
     return dtypes.from_element_type(ir.TypeAttr(args.attrs[name]).value)
-
-
-def dtype_attr(dtype: str | DType) -> ir.TypeAttr:
-    """`dtype` as an attribute; needs a current context."""
-    return ir.TypeAttr.get(dtypes.dtype(dtype).element_type())
-
-
-def astype(x: Value, dtype: str | DType) -> Value:
-    """`x` converted to `dtype` (see `AstypeOp`)."""
-    require_insertion_point("astype")
-    return create_one(AstypeOp, [x], {"dtype": dtype_attr(dtype)})

@@ -4,10 +4,12 @@ They are free at run time.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 from relax_mlir import symbolic
-from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, normalize_axes
+from relax_mlir.dialects.base import Inferred, OpArgs, Parameter, RelaxOp, normalize_axes
+from relax_mlir.dialects.builders import exported
+from relax_mlir.dialects.fields import Operand
 from relax_mlir.dialects.number_attributes import ints_attr, maybe_ints_attr
 from relax_mlir.dialects.shapes import bind_shape
 from relax_mlir.dialects.structure import shape_expr
@@ -19,6 +21,17 @@ from relax_mlir.mlir import ext, ir
 from relax_mlir.symbolic import Dim
 
 ShapeLike = Value | Sequence[DimLike]
+
+
+def shape_operand(shape: ShapeLike, what: str = "") -> Value:
+    """`shape` as a shape value; unknown entries of a value get symbols."""
+    return bind_shape(shape) if isinstance(shape, Value) else shape_expr(shape)
+
+
+ShapeOperand: TypeAlias = Annotated[
+    ir.Value, Parameter(ext.Operand[Any], shape_operand, ShapeLike, "ShapeLike")
+]
+"""A shape: dimensions, or a shape value."""
 
 
 class ReshapeOp(
@@ -55,7 +68,7 @@ class FlattenOp(
 ):
     """The elements of `x` in row-major order as a vector; a view. Example: ``(n, 4)`` gives ``(4*n,)``."""
 
-    x: ext.Operand[Any]
+    x: Operand
     result: ext.Result[Any]
 
     @classmethod
@@ -125,6 +138,7 @@ class SqueezeOp(
 # -- builders --------------------------------------------------------------------------------------------------
 
 
+@exported()
 def reshape(x: ValueLike, shape: ShapeLike) -> Value:
     """`x` in another shape of equal size (see `ReshapeOp`); one dimension may be -1, which is deduced."""
     value = as_value(x)
@@ -158,17 +172,14 @@ def _deduced(x: Tensor, shape: Sequence[DimLike]) -> list[DimLike]:
     return [total // rest if i == wild[0] else dim for i, dim in enumerate(shape)]
 
 
-def flatten(x: ValueLike) -> Value:
-    """The elements of `x` as a vector (see `FlattenOp`)."""
-    return create_one(FlattenOp, [as_value(x)])
-
-
+@exported()
 def expand_dims(x: ValueLike, axis: int | Sequence[int]) -> Value:
     """`x` with dimensions of size 1 at `axis` of the result (see `ExpandDimsOp`)."""
     require_insertion_point("expand_dims")
     return create_one(ExpandDimsOp, [as_value(x)], {"axes": ints_attr(axis, "expand_dims: 'axis'")})
 
 
+@exported()
 def squeeze(x: ValueLike, axis: int | Sequence[int] | None = None) -> Value:
     """`x` without dimensions of size 1 (see `SqueezeOp`)."""
     require_insertion_point("squeeze")

@@ -10,19 +10,19 @@ from enum import IntEnum
 from typing import Any
 
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
-from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.builders import exported
 from relax_mlir.dialects.effects import RELATIONS, message_pieces
+from relax_mlir.dialects.fields import Int, Ints, Text, ValueOperand
 from relax_mlir.dialects.memory import (
     AllocStorageBase,
     AllocTensorBase,
+    DimsOperand,
     as_shape,
     as_tuple,
     call_attributes,
     require_outputs,
-    storage_attributes,
-    tensor_attributes,
 )
-from relax_mlir.dialects.number_attributes import int_attr, ints_attr, text_attr
+from relax_mlir.dialects.number_attributes import ints_attr, text_attr
 from relax_mlir.dialects.traits import (
     HasEffect,
     KeptInExplicitMemory,
@@ -31,7 +31,7 @@ from relax_mlir.dialects.traits import (
     ReadsTensors,
 )
 from relax_mlir.dialects.types import DimLike, Object, Prim, Shape, Tensor
-from relax_mlir.dialects.value import Value, create, create_one, require_insertion_point
+from relax_mlir.dialects.value import Value, create, require_insertion_point
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError, expect
 from relax_mlir.mlir import ext, ir
 
@@ -88,7 +88,7 @@ class VmAllocTensorOp(AllocTensorBase, name="vm_alloc_tensor", traits=[OnMemory,
 class VmKillObjectOp(RelaxOp, name="vm_kill_object", traits=[OnMemory, HasEffect, KeptInShapeHeap]):
     """Clear the register of `value`, a tensor or a storage, which is not used afterwards."""
 
-    value: ext.Operand[Any]
+    value: ValueOperand
 
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
@@ -102,8 +102,8 @@ class VmKillObjectOp(RelaxOp, name="vm_kill_object", traits=[OnMemory, HasEffect
 class VmCopyOp(RelaxOp, name="vm_copy", traits=[OnMemory, HasEffect, KeptInShapeHeap]):
     """Copy the elements of tensor `source` into tensor `destination`."""
 
-    source: ext.Operand[Any]
-    destination: ext.Operand[Any]
+    source: ValueOperand
+    destination: ValueOperand
 
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
@@ -116,8 +116,8 @@ class VmCopyOp(RelaxOp, name="vm_copy", traits=[OnMemory, HasEffect, KeptInShape
 class VmReshapeOp(RelaxOp, name="vm_reshape", traits=[OnMemory, HasEffect, KeptInShapeHeap]):
     """The memory of tensor `x` viewed with another `shape`; another number of elements is an error."""
 
-    x: ext.Operand[Any]
-    shape: ext.Operand[Any]
+    x: ValueOperand
+    shape: DimsOperand
     result: ext.Result[Any]
 
     @classmethod
@@ -148,7 +148,7 @@ class VmCallTirDynOp(
 class VmAllocShapeHeapOp(RelaxOp, name="vm_alloc_shape_heap", traits=[OnMemory, HasEffect, KeptInShapeHeap]):
     """The shape heap of a call: an int64 tensor of `size` slots."""
 
-    size: ir.IntegerAttr
+    size: Int
     result: ext.Result[Any]
 
     @classmethod
@@ -161,9 +161,9 @@ class VmAllocShapeHeapOp(RelaxOp, name="vm_alloc_shape_heap", traits=[OnMemory, 
 class VmStoreShapeOp(RelaxOp, name="vm_store_shape", traits=[OnMemory, HasEffect, KeptInShapeHeap]):
     """Store the dimensions of `shape` in the slots `indices` of the heap; another rank is an error."""
 
-    shape: ext.Operand[Any]
-    heap: ext.Operand[Any]
-    indices: ir.ArrayAttr
+    shape: ValueOperand
+    heap: ValueOperand
+    indices: Ints
 
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
@@ -176,8 +176,8 @@ class VmStoreShapeOp(RelaxOp, name="vm_store_shape", traits=[OnMemory, HasEffect
 class VmLoadShapeOp(RelaxOp, name="vm_load_shape", traits=[OnMemory, HasEffect, KeptInShapeHeap]):
     """The shape whose dimensions are in the slots `indices` of the heap."""
 
-    heap: ext.Operand[Any]
-    indices: ir.ArrayAttr
+    heap: ValueOperand
+    indices: Ints
     result: ext.Result[Any]
 
     @classmethod
@@ -190,9 +190,9 @@ class VmLoadShapeOp(RelaxOp, name="vm_load_shape", traits=[OnMemory, HasEffect, 
 class VmMakeShapeOp(RelaxOp, name="vm_make_shape", traits=[OnMemory, HasEffect, KeptInShapeHeap]):
     """A shape of immediates and slots: code 0 takes the entry of `values`, code 1 the slot of that index."""
 
-    heap: ext.Operand[Any]
-    codes: ir.ArrayAttr
-    values: ir.ArrayAttr
+    heap: ValueOperand
+    codes: Ints
+    values: Ints
     result: ext.Result[Any]
 
     @classmethod
@@ -209,11 +209,11 @@ class VmMatchShapeOp(RelaxOp, name="vm_match_shape", traits=[OnMemory, HasEffect
     in that slot. Error messages begin with `where`.
     """
 
-    shape: ext.Operand[Any]
-    heap: ext.Operand[Any]
-    codes: ir.ArrayAttr
-    values: ir.ArrayAttr
-    where: ir.StringAttr
+    shape: ValueOperand
+    heap: ValueOperand
+    codes: Ints
+    values: Ints
+    where: Text = ""
 
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
@@ -228,8 +228,8 @@ class VmMatchShapeOp(RelaxOp, name="vm_match_shape", traits=[OnMemory, HasEffect
 class VmLoadPrimOp(RelaxOp, name="vm_load_prim", traits=[OnMemory, HasEffect, KeptInShapeHeap]):
     """The number in slot `index` of the heap, as an integer value."""
 
-    heap: ext.Operand[Any]
-    index: ir.IntegerAttr
+    heap: ValueOperand
+    index: Int
     result: ext.Result[Any]
 
     @classmethod
@@ -296,44 +296,7 @@ def _require_slots(args: OpArgs, heap: int, indices: Sequence[int]) -> None:
             raise ArgumentError(f"{args.op}: slot {index} is out of range for a heap of {size} slots")
 
 
-def alloc_storage(
-    size: Value | Sequence[DimLike],
-    device: int = 0,
-    storage_scope: str = "global",
-    dtype: str | DType = "uint8",
-) -> Value:
-    """Allocate a storage of `size` bytes (see `VmAllocStorageOp`)."""
-    return create_one(
-        VmAllocStorageOp,
-        [as_shape(size, "alloc_storage: 'size'")],
-        storage_attributes(device, storage_scope, dtype),
-    )
-
-
-def alloc_tensor(
-    storage: Value, shape: Value | Sequence[DimLike], offset: int = 0, dtype: str | DType = "float32"
-) -> Value:
-    """Create a tensor in `storage` (see `VmAllocTensorOp`)."""
-    return create_one(
-        VmAllocTensorOp, [storage, as_shape(shape, "alloc_tensor: 'shape'")], tensor_attributes(offset, dtype)
-    )
-
-
-def kill_object(value: Value) -> None:
-    """Clear the register of a tensor or storage (see `VmKillObjectOp`)."""
-    create(VmKillObjectOp, [value])
-
-
-def copy(source: Value, destination: Value) -> None:
-    """Copy elements from tensor to tensor (see `VmCopyOp`)."""
-    create(VmCopyOp, [source, destination])
-
-
-def reshape(x: Value, shape: Value | Sequence[DimLike]) -> Value:
-    """View the memory of `x` with another shape (see `VmReshapeOp`)."""
-    return create_one(VmReshapeOp, [x, as_shape(shape, "vm.reshape: 'shape'")])
-
-
+@exported("vm")
 def call_tir_dyn(
     callee: str, args: Value | Sequence[Value], tir_vars: Value | Sequence[DimLike], outputs: int = 1
 ) -> None:
@@ -347,45 +310,7 @@ def call_tir_dyn(
     )
 
 
-def alloc_shape_heap(size: int) -> Value:
-    """Allocate the shape heap (see `VmAllocShapeHeapOp`)."""
-    require_insertion_point("alloc_shape_heap")
-    return create_one(VmAllocShapeHeapOp, [], {"size": int_attr(size, "alloc_shape_heap: 'size'")})
-
-
-def store_shape(shape: Value, heap: Value, indices: Sequence[int]) -> None:
-    """Store a shape in slots of the heap (see `VmStoreShapeOp`)."""
-    require_insertion_point("store_shape")
-    create(VmStoreShapeOp, [shape, heap], {"indices": ints_attr(indices, "store_shape: 'indices'")})
-
-
-def load_shape(heap: Value, indices: Sequence[int]) -> Value:
-    """Load a shape from slots of the heap (see `VmLoadShapeOp`)."""
-    require_insertion_point("load_shape")
-    return create_one(VmLoadShapeOp, [heap], {"indices": ints_attr(indices, "load_shape: 'indices'")})
-
-
-def make_shape(heap: Value, codes: Sequence[int], values: Sequence[int]) -> Value:
-    """Create a shape of immediates and slots (see `VmMakeShapeOp`)."""
-    require_insertion_point("make_shape")
-    return create_one(VmMakeShapeOp, [heap], _numbers("make_shape", codes, values))
-
-
-def match_shape(
-    shape: Value, heap: Value, codes: Sequence[int], values: Sequence[int], where: str = ""
-) -> None:
-    """Check a shape against immediates and slots (see `VmMatchShapeOp`)."""
-    require_insertion_point("match_shape")
-    attributes = {**_numbers("match_shape", codes, values), "where": text_attr(where, "match_shape: 'where'")}
-    create(VmMatchShapeOp, [shape, heap], attributes)
-
-
-def load_prim(heap: Value, index: int) -> Value:
-    """Load an integer from the heap (see `VmLoadPrimOp`)."""
-    require_insertion_point("load_prim")
-    return create_one(VmLoadPrimOp, [heap], {"index": int_attr(index, "load_prim: 'index'")})
-
-
+@exported("vm")
 def assert_relation(
     heap: Value,
     args: Value | Sequence[Value],
@@ -398,11 +323,8 @@ def assert_relation(
     require_insertion_point("assert")
     attributes = {
         "relation": text_attr(relation, "assert_relation: 'relation'"),
-        **_numbers("assert_relation", codes, values),
+        "codes": ints_attr(codes, "assert_relation: 'codes'"),
+        "values": ints_attr(values, "assert_relation: 'values'"),
         "message": text_attr(message, "assert_relation: 'message'"),
     }
     create(VmAssertRelationOp, [heap, as_tuple(args)], attributes)
-
-
-def _numbers(what: str, codes: Sequence[int], values: Sequence[int]) -> dict[str, ir.Attribute]:
-    return {"codes": ints_attr(codes, f"{what}: 'codes'"), "values": ints_attr(values, f"{what}: 'values'")}

@@ -27,10 +27,16 @@ def builders(namespace: types.ModuleType, prefix: str = "R") -> Iterator[tuple[s
         value = getattr(namespace, name)
         if name.startswith("_"):
             continue
-        if inspect.isfunction(value) and value.__module__.startswith("relax_mlir.dialects."):
+        if inspect.isfunction(value) and family_of(value).startswith("relax_mlir.dialects."):
             yield f"{prefix}.{name}", value
         elif isinstance(value, types.ModuleType) and value.__name__.startswith(f"{namespace.__name__}."):
             yield from builders(value, f"{prefix}.{name}")
+
+
+def family_of(builder: Any) -> str:  # noqa: ANN401 - a function
+    """The module of the op class from which a builder is derived, or of the builder."""
+    module: str = getattr(builder, "op_class", builder).__module__
+    return module
 
 
 def definition(item: Any) -> ast.stmt:  # noqa: ANN401
@@ -76,7 +82,11 @@ def _is_of(node: ast.FunctionDef | ast.ClassDef, name: str, item: Any) -> bool: 
 
 
 def signature(function: Any) -> str:  # noqa: ANN401
-    """The name, parameters and result in the source."""
+    """The name, parameters and result in the source, or in the op class of a derived builder."""
+    if hasattr(function, "op_class"):
+        from relax_mlir.dialects.builders import signature_text
+
+        return f"{function.__name__}{signature_text(function.op_class)}"
     found = definition(function)
     assert isinstance(found, ast.FunctionDef)
     return function_signature(found)
@@ -103,18 +113,17 @@ def _paragraph(text: str) -> str:
     return text.replace("``", "`")
 
 
-def classes_meant(docstring: str, module: types.ModuleType) -> list[type]:
-    """The op classes that ``(see `AddOp`)`` in a builder's docstring names."""
-    names = re.findall(r"`(\w+Op)`", docstring)
+def classes_meant(function: Any, module: types.ModuleType) -> list[type]:  # noqa: ANN401
+    """The op classes that ``(see `AddOp`)`` in a builder's docstring names; none for that of a class."""
+    names = [] if hasattr(function, "op_class") else re.findall(r"`(\w+Op)`", function.__doc__ or "")
     return [found for name in names if isinstance(found := getattr(module, name, None), type)]
 
 
 def op_entry(function: Any, names: list[str]) -> str:  # noqa: ANN401
     docstring = inspect.getdoc(function) or ""
-    module = inspect.getmodule(function)
-    assert module is not None
-    own = re.sub(r"\s*\(see [^)]*\)", "", docstring)
-    texts = [markdown(own), *(markdown(cls.__doc__) for cls in classes_meant(docstring, module))]
+    module = importlib.import_module(family_of(function))
+    own = docstring if hasattr(function, "op_class") else re.sub(r"\s*\(see [^)]*\)", "", docstring)
+    texts = [markdown(own), *(markdown(cls.__doc__) for cls in classes_meant(function, module))]
     first, *others = sorted(names, key=lambda name: (name.split(".")[-1] != function.__name__, name))
     if others:
         texts.append("Also called " + ", ".join(f"`{name}`" for name in others) + ".")
@@ -129,7 +138,7 @@ def ops_page() -> str:
         names.setdefault(function, []).append(name)
     families: dict[str, list[Any]] = {}
     for function in names:
-        families.setdefault(function.__module__, []).append(function)
+        families.setdefault(family_of(function), []).append(function)
     parts = [
         NOTICE,
         "# Ops",

@@ -9,16 +9,16 @@ from typing import ClassVar
 
 from relax_mlir.dialects.base import RelaxOp, op_class, op_classes
 from relax_mlir.dialects.convolution import ConvolutionOp, TransposedConvolutionOp
-from relax_mlir.dialects.manipulate import permutation, permute_dims
+from relax_mlir.dialects.manipulate import permutation
 from relax_mlir.dialects.recurrent import rearranged
 from relax_mlir.dialects.structure import TUPLE, ConstantOp, make_tuple
 from relax_mlir.dialects.traits import Order, Reordered, composed, inverse, is_identity
 from relax_mlir.dialects.types import Tensor, Tuple
 from relax_mlir.dialects.value import Value, create_one
-from relax_mlir.dialects.views import reshape
 from relax_mlir.error import ArgumentError, UnknownNameError
 from relax_mlir.ir_queries import defining_op
 from relax_mlir.mlir import func, ir
+from relax_mlir.op import permute_dims, reshape
 from relax_mlir.rewrite import Binding, ExprMutator
 from relax_mlir.symbolic import Dim
 from relax_mlir.transform import FunctionPass, PassContext

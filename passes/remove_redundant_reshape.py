@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 from relax_mlir.dialects.base import implies
-from relax_mlir.dialects.manipulate import permute_dims
 from relax_mlir.dialects.traits import IsView, ops_with
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value
-from relax_mlir.dialects.views import reshape
 from relax_mlir.mlir import func, ir
+from relax_mlir.op import permute_dims, reshape
 from relax_mlir.rewrite import Binding, ExprMutator
 from relax_mlir.transform import FunctionPass, PassContext
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.base import normalize_axis
 from relax_mlir.dialects.indexing import replaced_slice
-from relax_mlir.dialects.shapes import tensor_to_shape
 from relax_mlir.dialects.structure import match_shape
 from relax_mlir.dialects.symbols import fresh_symbols
 from relax_mlir.dialects.types import Tensor
@@ -15,6 +14,7 @@ from relax_mlir.dialects.value import Value
 from relax_mlir.lowering.legalize.prim_bodies import Index, Window, is_empty, sizes_of
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
 from relax_mlir.mlir import arith, cf, ir, linalg, tensor
+from relax_mlir.op import tensor_to_shape
 from relax_mlir.scalars.arithmetic import Scalar
 from relax_mlir.scalars.linalg_builders import generic, identity
 

@@ -21,7 +21,6 @@ from relax_mlir.dialects.manipulate import (
 )
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value
-from relax_mlir.dialects.views import expand_dims, flatten, reshape
 from relax_mlir.lowering.legalize.prim_bodies import (
     Index,
     Window,
@@ -33,6 +32,7 @@ from relax_mlir.lowering.legalize.prim_bodies import (
 )
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
 from relax_mlir.mlir import arith, cf, ir, linalg, scf, tensor
+from relax_mlir.op import expand_dims, flatten, reshape
 from relax_mlir.scalars.arithmetic import Scalar, compute_dtype, const, convert, multiply, widened
 from relax_mlir.scalars.linalg_builders import generic, identity, projection
 from relax_mlir.symbolic import Dim

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from relax_mlir.diagnostics import where
+from relax_mlir.dialects.builders import attributes_of
 from relax_mlir.dialects.calls import CallPackedOp, CallPurePackedOp, destinations
 from relax_mlir.dialects.memory import (
     CallPrimOp,
@@ -17,8 +18,6 @@ from relax_mlir.dialects.memory import (
     MemoryKillTensorOp,
     bytes_of,
     call_attributes,
-    storage_attributes,
-    tensor_attributes,
 )
 from relax_mlir.dialects.structure import TUPLE, ShapeExprOp, TupleGetItemOp, pack, unpack
 from relax_mlir.dialects.traits import (
@@ -212,14 +211,14 @@ class _Rewriter:
             MemoryAllocStorageOp.OPERATION_NAME,
             results=[Object().to_type()],
             operands=[shape_value([bytes_of(info)])],
-            attributes=storage_attributes(0, "global", info.dtype),
+            attributes=attributes_of(MemoryAllocStorageOp, dtype=info.dtype),
             loc=ir.Location.name("storage", location),
         ).results[0]
         tensor = ir.Operation.create(
             MemoryAllocTensorOp.OPERATION_NAME,
             results=[info.to_type()],
             operands=[storage, shape_value(info.known_shape)],
-            attributes=tensor_attributes(0, info.dtype),
+            attributes=attributes_of(MemoryAllocTensorOp, dtype=info.dtype),
             loc=location,
         ).results[0]
         self.allocated.append((storage, tensor))

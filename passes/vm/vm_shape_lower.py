@@ -14,12 +14,11 @@ from relax_mlir import symbolic
 from relax_mlir.analysis.type_inference import infer_call
 from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.diagnostics import where
-from relax_mlir.dialects import structure, vm
+from relax_mlir.dialects import structure
 from relax_mlir.dialects.attributes import PRIM_FUNC
 from relax_mlir.dialects.base import RelaxOp, as_sequence, dim_attributes, dims_in, implies, op_class
 from relax_mlir.dialects.dialect import ShapeValueType
 from relax_mlir.dialects.memory import call_prim
-from relax_mlir.dialects.shapes import tensor_to_shape
 from relax_mlir.dialects.structure import TUPLE, make_tuple, match_shape, tuple_get_item
 from relax_mlir.dialects.traits import CallsPacked, IsView, ops_with
 from relax_mlir.dialects.types import (
@@ -36,6 +35,7 @@ from relax_mlir.dialects.vm import MakeCode, MatchCode
 from relax_mlir.error import RelaxError, ShapeError
 from relax_mlir.ir_queries import callee_of, defining_op, entry_block, fresh_name, symbol_names
 from relax_mlir.mlir import arith, cf, func, ir, memref, tensor
+from relax_mlir.op import tensor_to_shape, vm
 from relax_mlir.passes.memory.static_plan_block_memory import SYMBOL_BOUNDS, symbol_bounds
 from relax_mlir.passes.vm.vm_memory_lower import EARLIER, RENAMED, refuse, walk
 from relax_mlir.symbolic import Bounds, Definition, Dim, Expr

@@ -40,7 +40,8 @@ def headings(page: str) -> set[str]:
 def functions(module: ModuleType, prefix: str) -> Iterator[str]:
     """Yield the names of the functions of `module` and of the modules in it, as users write them."""
     for name, value in vars(module).items():
-        if inspect.isfunction(value) and not name.startswith("_") and "dialects" in value.__module__:
+        is_builder = "dialects" in getattr(value, "__module__", "") or hasattr(value, "op_class")
+        if inspect.isfunction(value) and not name.startswith("_") and is_builder:
             yield f"{prefix}.{name}"
         elif inspect.ismodule(value) and value.__name__ == f"{module.__name__}.{name}":
             yield from functions(value, f"{prefix}.{name}")

@@ -1,5 +1,7 @@
 """Builders of the ops on images: ``R.image.resize2d(x, (64, 64))``."""
 
-from relax_mlir.dialects.image import affine_grid, grid_sample, resize2d, resize3d
+from relax_mlir.dialects.builders import builders as _builders
 
-__all__ = ["affine_grid", "grid_sample", "resize2d", "resize3d"]
+globals().update(_builders("image"))
+
+__all__ = [*_builders("image")]

@@ -1,19 +1,7 @@
 """Builders of explicit memory: ``R.memory.alloc_storage((4 * n,))``."""
 
-from relax_mlir.dialects.memory import (
-    alloc_storage,
-    alloc_tensor,
-    copy,
-    kill_storage,
-    kill_tensor,
-    view,
-)
+from relax_mlir.dialects.builders import builders as _builders
 
-__all__ = [
-    "alloc_storage",
-    "alloc_tensor",
-    "copy",
-    "kill_storage",
-    "kill_tensor",
-    "view",
-]
+globals().update(_builders("memory"))
+
+__all__ = [*_builders("memory")]

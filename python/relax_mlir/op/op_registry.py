@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from relax_mlir.dialects import dialect
+from relax_mlir.dialects import builders, dialect
 from relax_mlir.dialects.base import RelaxOp, op_classes
 from relax_mlir.dialects.calls import register_infer, rule_of, unregister_infer
 from relax_mlir.dialects.location import located_at
@@ -46,8 +46,6 @@ ELSEWHERE = {
 
 
 PREFIX = "relax."
-FAMILIES = ("grad", "image", "memory", "nn", "random", "vision", "vm")
-"""Families whose ops are written with a dot."""
 
 RULES = ("FInferShape", "FInferType", "FInferStructInfo")
 """Keys of shape rules, which return the shape, the dtype, or both."""
@@ -293,9 +291,7 @@ def op_class_of(name: str) -> type[RelaxOp] | None:
 
 def written_name(name: str) -> str:
     """``nn.softmax`` for ``relax.nn_softmax``."""
-    name = _ir_name(name)
-    family, _, rest = name.partition("_")
-    return f"{family}.{rest}" if family in FAMILIES else name
+    return builders.written_name(_ir_name(name))
 
 
 def builder_of(name: str) -> Callable[..., Any] | None:

@@ -1,5 +1,7 @@
 """Builders of random numbers: ``R.random.uniform(state, (n, 4))`` returns numbers and the next state."""
 
-from relax_mlir.dialects.random import bernoulli, bits, normal, randint, uniform, words
+from relax_mlir.dialects.builders import builders as _builders
 
-__all__ = ["bernoulli", "bits", "normal", "randint", "uniform", "words"]
+globals().update(_builders("random"))
+
+__all__ = [*_builders("random")]

@@ -1,19 +1,7 @@
 """Builders of the ops of object detection: ``R.vision.roi_align(x, rois, 7, 0.0625)``."""
 
-from relax_mlir.dialects.detection import (
-    all_class_non_max_suppression,
-    get_valid_counts,
-    multibox_transform_loc,
-    non_max_suppression,
-    roi_align,
-    roi_pool,
-)
+from relax_mlir.dialects.builders import builders as _builders
 
-__all__ = [
-    "all_class_non_max_suppression",
-    "get_valid_counts",
-    "multibox_transform_loc",
-    "non_max_suppression",
-    "roi_align",
-    "roi_pool",
-]
+globals().update(_builders("vision"))
+
+__all__ = [*_builders("vision")]

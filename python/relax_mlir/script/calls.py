@@ -15,6 +15,7 @@ from relax_mlir.analysis.type_inference import infer_call
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.attributes import FUNCTION_ATTRS, PRIM_FUNC
 from relax_mlir.dialects.base import RelaxOp, implies, ir_fields, op_classes
+from relax_mlir.dialects.builders import NAMESPACES, builders
 from relax_mlir.dialects.calls import CallOp, inplace_call
 from relax_mlir.dialects.closures import (
     InvokeClosureOp,
@@ -799,12 +800,9 @@ def emit(
 
 def op_names() -> Iterator[str]:
     """Yield the names of all ops, as written after ``R.``."""
-    for name in op.__all__:
-        family = getattr(op, name)
-        if isinstance(family, ModuleType):
-            yield from (f"{name}.{inner}" for inner in family.__all__)
-        elif name not in STATEMENTS:
-            yield name
+    yield from (name for name in builders() if name not in STATEMENTS)
+    for namespace in NAMESPACES:
+        yield from (f"{namespace}.{name}" for name in builders(namespace))
     yield from SPECIAL
 
 

@@ -471,7 +471,7 @@ def prim_func(calls: Calls, expressions: Expressions, what: str, node: ast.expr)
 # - ``R.memory.alloc_storage(size, virtual_device_index, storage_scope, dtype)`` and
 #   ``R.vm.alloc_storage(size, runtime_device_index, dtype, storage_scope)`` are ``(size, device,
 #   storage_scope, dtype)``;
-# - ``R.memory.alloc_tensor(storage, offset, shape, dtype)`` and ``R.vm.alloc_tensor`` are ``(storage, shape,
+# - ``R.op.memory.alloc_tensor(storage, offset, shape, dtype)`` and ``R.vm.alloc_tensor`` are ``(storage, shape,
 #   offset, dtype)``;
 # - ``R.builtin.alloc_tensor(shape, dtype, runtime_device_index, storage_scope)`` is a storage, and the tensor
 #   in it;
@@ -533,8 +533,8 @@ def builtin_alloc_tensor(calls: Calls, expressions: Expressions, node: ast.Call)
 
     def build() -> Value:
         size = memory.bytes_of(Tensor(dims, dtype))
-        storage = memory.alloc_storage((size,), device, scope, dtype)
-        return memory.alloc_tensor(storage, dims, 0, dtype)
+        storage = op.memory.alloc_storage((size,), device, scope, dtype)
+        return op.memory.alloc_tensor(storage, dims, 0, dtype)
 
     return expressions.apply(node, build)
 
