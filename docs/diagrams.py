@@ -164,9 +164,176 @@ def wrapped(words: Iterable[str], width: int) -> list[str]:
     return lines
 
 
+LETTERS = {
+    "relax": "R0",
+    "calls": "R1",
+    "tensors": "T",
+    "memrefs": "M",
+    "kernels": "V",
+    "flat": "F",
+    "llvm": "L",
+}
+STEPS = {
+    "calls": "legalize-ops, fuse-ops",
+    "tensors": "lower-symbolic-shapes",
+    "memrefs": "one-shot-bufferize, plan-memory",
+    "kernels": "kernels, loops, expand-math",
+    "flat": "checks, entry points, jobs for threads",
+    "llvm": "conversion, unit by unit",
+}
+"""What leads to a level, in short."""
+BRANCH = ("explicit-memory", "vm")
+
+
+def levels() -> Drawing:
+    """The levels of the lowering, from the table of its pipelines."""
+    from relax_mlir.lowering.pipeline import PIPELINES, PREFIX
+
+    help_of = {
+        name.removeprefix(PREFIX): str(cls.__doc__).removeprefix("Down to ").rstrip(".")
+        for name, cls in PIPELINES.items()
+    }
+    chain = [level for level in help_of if level not in BRANCH]
+    drawing = Drawing(
+        "The levels of the lowering",
+        f"{', '.join(f'{LETTERS[level]} {level}: {help_of[level]}' for level in chain)}. From {chain[1]} a branch "
+        f"leads to the virtual machine: {', '.join(f'{level}: {help_of[level]}' for level in BRANCH)}, then bytecode.",
+        760,
+    )
+    for number, level in enumerate(chain):
+        y = 16 + 76 * number
+        drawing.box(24, y, 300, [f"head:{LETTERS[level]}  {level}", f"quiet:{help_of[level]}"], "main")
+        if level in STEPS:
+            drawing.arrow((174, y - 30), (174, y), label=STEPS[level])
+    for number, level in enumerate(BRANCH):
+        y = 16 + 76 * (number + 1)
+        lines = wrapped(help_of[level].split(), 42)
+        drawing.box(436, y, 300, [f"head:{level}", *(f"quiet:{line}" for line in lines)])
+        if number:
+            drawing.arrow((586, y - 30), (586, y), label="vm-memory-lower")
+    drawing.arrow((324, 115), (436, 115), label="call-tir-rewrite")
+    drawing.box(436, 16 + 76 * 3, 300, ["head:bytecode", "quiet:prim funcs take the path from T to L"])
+    drawing.arrow((586, 16 + 76 * 2 + 63), (586, 16 + 76 * 3))
+    return drawing
+
+
+def prim_funcs() -> Drawing:
+    """A dense layer: three prim funcs, one after fusion, and its kernel."""
+    drawing = Drawing(
+        "Fusion of a dense layer",
+        "Three prim funcs, matmul (out_fusable), add_f32 (broadcast) and nn_relu_f32 (elementwise), become one, "
+        "matmul_add_f32_nn_relu_f32, with a linalg.matmul and a linalg.generic of add and maximum. At level kernels "
+        "generated code replaces them: for each register tile of the result, multiply-adds over the depth, then the "
+        "epilogue in registers, then one store.",
+        760,
+    )
+    kinds = (("matmul", "out_fusable"), ("add_f32", "broadcast"), ("nn_relu_f32", "elementwise"))
+    drawing.text(24, 28, "Prim funcs at level calls", "quiet")
+    for number, (name, pattern) in enumerate(kinds):
+        y = 40 + 76 * number
+        drawing.box(24, y, 170, [f"code:{name}", f"quiet:{pattern}"])
+        if number:
+            drawing.arrow((109, y - 30), (109, y))
+    drawing.arrow((194, 139), (266, 139), label="fuse-ops")
+    drawing.rectangle(266, 40, 210, 198, "main")
+    drawing.text(371, 62, "matmul_add_f32_nn_relu_f32", "code", "middle")
+    for number, lines in enumerate(
+        (["code:linalg.fill"], ["code:linalg.matmul"], ["code:linalg.generic", "quiet:add, maximum"])
+    ):
+        drawing.box(286, 76 + 46 * number, 170, lines)
+        if number:
+            drawing.arrow((371, 76 + 46 * number - 17), (371, 76 + 46 * number))
+    drawing.arrow((476, 139), (548, 139), label="kernels")
+    drawing.rectangle(548, 40, 190, 198, "good")
+    drawing.text(643, 62, "for each register tile", "quiet", "middle")
+    for number, line in enumerate(("multiply-adds over depth", "epilogue in registers", "one store")):
+        drawing.box(560, 80 + 50 * number, 166, [f"quiet:{line}"])
+        if number:
+            drawing.arrow((643, 80 + 50 * number - 21), (643, 80 + 50 * number))
+    return drawing
+
+
+def memory() -> Drawing:
+    """The plan of the example on the page: lifetimes of buffers over ops, by slot."""
+    import relax_mlir as rx
+
+    text = (DOCS / "architecture" / "memory.md").read_text(encoding="utf-8")
+    source = text.partition('parse("""')[2].partition('"""')[0]
+    plan = rx.build(rx.script.parse(source)).memory_plan("main")
+    names = ("a", "b", "c", "d")
+    rows = list(zip(names, plan.buffers, strict=True))
+    drawing = Drawing(
+        "Lifetimes of the buffers in a workspace",
+        f"A workspace of {plan.formula} bytes. "
+        + "; ".join(
+            f"{name} ({buffer.op}) is in slot {buffer.slot} from op {buffer.first} to op {buffer.last}"
+            for name, buffer in rows
+        ),
+        760,
+    )
+    first, last = min(b.first for _, b in rows), max(b.last for _, b in rows)
+
+    def x(op: int) -> float:
+        return 130 + (op - first) * 590 / (last - first)
+
+    drawing.text(24, 28, f"Workspace of {plan.formula} bytes, over the ops of main", "quiet")
+    for slot in sorted({buffer.slot for _, buffer in rows}):
+        y = 42 + 58 * slot
+        drawing.rectangle(16, y, 728, 50, "band")
+        drawing.text(28, y + 30, f"slot {slot}", "head")
+        for name, buffer in rows:
+            if buffer.slot == slot:
+                note = "in place" if buffer.in_place else buffer.op
+                width = x(buffer.last) - x(buffer.first) - 6
+                drawing.box(
+                    x(buffer.first) + 3,
+                    y + 8,
+                    width,
+                    [f"{name}: {note}"],
+                    "good" if buffer.in_place else "main",
+                )
+    bottom = 42 + 58 * len({buffer.slot for _, buffer in rows})
+    for op in range(first, last + 1):
+        drawing.text(x(op), bottom + 12, str(op), "quiet", "middle")
+    return drawing
+
+
+def calls() -> Drawing:
+    """A call, from Python to the prim funcs and back."""
+    steps = (
+        ("main(x, y)", "Python", ""),
+        ("__call__", "generated code: arguments become values of the FFI", ""),
+        ("__tvm_ffi_main", "number, kind, device, dtype, rank", "ArgumentError, DTypeError, DeviceError"),
+        ("@main.shapes", "all dimensions; sizes of the results", "ShapeError"),
+        ("results", "allocated from the pool", "OutOfMemoryError"),
+        ("@main", "workspace from the pool; calls prim funcs", "BoundsError, PackedFunctionError"),
+        ("@matmul, …", "kernels, on the thread pool for long loops", "BoundsError"),
+    )
+    drawing = Drawing(
+        "A call of a compiled function",
+        "; then ".join(
+            f"{name}: {what}" + (f" (may fail with {errors})" if errors else "")
+            for name, what, errors in steps
+        )
+        + ". An error returns status -1 through the callers, which free their memory, and Python raises it.",
+        760,
+    )
+    for number, (name, what, errors) in enumerate(steps):
+        y = 16 + 70 * number
+        drawing.box(24, y, 400, [f"code:{name}", f"quiet:{what}"], "main" if number else "box")
+        if number:
+            drawing.arrow((224, y - 24), (224, y))
+        if errors:
+            drawing.box(500, y + 4, 236, [f"quiet:{errors}"], "bad", height=38)
+            drawing.arrow((424, y + 23), (500, y + 23), label="-1")
+    return drawing
+
+
 def drawings() -> dict[Path, Drawing]:
     """The diagrams by path."""
-    return {DOCS / "packages.svg": package_map()}
+    pages = {"levels": levels(), "prim-funcs": prim_funcs(), "memory": memory(), "calls": calls()}
+    drawn = {DOCS / "architecture" / f"{name}.svg": drawing for name, drawing in pages.items()}
+    return {DOCS / "packages.svg": package_map(), **drawn}
 
 
 if __name__ == "__main__":

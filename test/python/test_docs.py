@@ -59,6 +59,7 @@ def test_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     "name",
     [
         *(f"docs/{n}.md" for n in ("vm", "deploy", "strategies", "third-party-libraries", "language")),
+        *(f"docs/architecture/{n}.md" for n in ("levels", "prim-funcs", "memory", "calls")),
         *(pytest.param(f"docs/{n}.md", marks=pytest.mark.slow) for n in ("schedules", "onnx", "distributed")),
     ],
 )
@@ -187,3 +188,10 @@ def test_tables_of_pages() -> None:
 
 def test_contributing_is_short() -> None:
     assert len((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").splitlines()) <= 120
+
+
+def test_pages_on_the_architecture_are_short() -> None:
+    for path in sorted((ROOT / "docs" / "architecture").glob("*.md")):
+        text = path.read_text(encoding="utf-8")
+        assert len(text.split()) <= 1500, path.name
+        assert f"]({path.stem}.svg)" in text and "```mlir\n" in text, path.name
