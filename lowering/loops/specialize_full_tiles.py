@@ -70,14 +70,10 @@ class _Growth:
         if self.ops + size > MAX_OPS:
             return
         self.ops += size
-        number, others = _arguments(end)
+        number, other = _arguments(end)
         with ir.InsertionPoint(ops[0]), ops[0].location:
             whole = index(number)
-            tests = [arith.cmpi(arith.CmpIPredicate.sge, other, whole) for other in others]
-            condition = tests[0]
-            for test in tests[1:]:
-                condition = arith.andi(condition, test)
-            branch = scf.IfOp(condition, has_else=True)
+            branch = scf.IfOp(arith.cmpi(arith.CmpIPredicate.sge, other, whole), has_else=True)
         with ir.InsertionPoint(branch.else_block):
             clone_ops(ops, {})
             scf.yield_([])
@@ -92,12 +88,17 @@ class _Growth:
                         inner.operands[position] = whole
 
 
-def _arguments(end: ir.Value) -> tuple[int, list[ir.Value]]:
-    """The constant of a minimum, and its other operands."""
+def _arguments(end: ir.Value) -> tuple[int, ir.Value]:
+    """The constant of a minimum, and its other operand."""
     op = defining_op(end)
     assert op is not None
-    numbers = [number for operand in op.operands if (number := constant_of(operand)) is not None]
-    return numbers[0], [operand for operand in op.operands if constant_of(operand) is None]
+    first, second = op.operands
+    number = constant_of(first)
+    if number is not None:
+        return number, second
+    number = constant_of(second)
+    assert number is not None
+    return number, first
 
 
 def _ends(block: ir.Block, done: Sequence[ir.Value]) -> Iterator[ir.Value]:

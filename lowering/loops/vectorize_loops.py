@@ -378,8 +378,6 @@ class LaneBody:
             return
         operands = [self._scalar(value) for value in op.operands]
         attributes = {name: op.attributes[name] for name in op.attributes}
-        if op.operands[0] in self.plan.private:
-            operands[0] = self._scalar(op.operands[0])
         made = ir.Operation.create(
             op.name, results=[result.type for result in op.results], operands=operands, attributes=attributes
         )

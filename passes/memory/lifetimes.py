@@ -27,7 +27,8 @@ class Place:
         op = first_op(self.block) if self.after is None else next_op(self.after)
         while op is not None and has_trait(op, EndsLife):
             op = next_op(op)
-        return ir.InsertionPoint(self.block) if op is None else ir.InsertionPoint(op)
+        assert op is not None, "a block has a terminator"
+        return ir.InsertionPoint(op)
 
 
 class InsertionPoints(dict[Place, ir.InsertionPoint]):
@@ -99,7 +100,7 @@ class Lifetimes:
             return  # the terminator yields it
         branches = [region.blocks[0] for region in last.regions if len(region.blocks)]
         splits = last.name == "scf.if" and len(branches) == 2 and last not in sharing
-        if not splits or last in inside[last]:
+        if not splits:
             yield Place(block, last)
             return
         for branch in branches:

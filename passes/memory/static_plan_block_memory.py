@@ -177,7 +177,7 @@ class _Planner:
                 self.walk(block, inner, symbols.new_child())
             pools.append(inner)
         pool.regroup()
-        if op.name == "scf.if" and len(pools) == 2:
+        if op.name == "scf.if":
             free = set(pools[1])
             for storage in pools[0]:
                 if storage in free:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from relax_mlir.diagnostics import where
 from relax_mlir.dialects.traits import IsView, has_trait
-from relax_mlir.dialects.types import Shape, Tensor, struct_info
+from relax_mlir.dialects.types import Tensor, struct_info
 from relax_mlir.dialects.vm import VmReshapeOp
 from relax_mlir.error import UnsupportedError
 from relax_mlir.ir_queries import entry_block
@@ -87,7 +87,7 @@ def _reshape(op: ir.Operation) -> None:
     with ir.InsertionPoint(op):
         if info.known_shape is not None:
             shape = shape_value(info.known_shape)
-        elif len(op.operands) == 2 and isinstance(struct_info(op.operands[1].type), Shape):
+        elif len(op.operands) == 2:
             shape = op.operands[1]
         else:
             raise UnsupportedError(

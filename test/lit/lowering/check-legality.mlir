@@ -1,10 +1,14 @@
-// What a level does not allow is named.
+// What a level does not allow is named, and nothing else.
 // RUN: relax-opt %s --check-legality=level=relax | filecheck %s --check-prefix=LEGAL
 // RUN: not relax-opt %s --check-legality=level=calls 2>&1 | filecheck %s
+// RUN: not relax-opt %s --check-legality=level=calling 2>&1 | filecheck %s --check-prefix=UNKNOWN
 
+!n = tensor<?xf32, #relax.shape<["n"]>>
 // LEGAL: "relax.exp"
 // CHECK: relax.exp is not allowed at level calls (calls of prim funcs)
-func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
-  %0 = "relax.exp"(%x) : (tensor<2xf32>) -> tensor<2xf32>
-  return %0 : tensor<2xf32>
+// CHECK-NOT: has a symbolic shape
+// UNKNOWN: unknown level 'calling'; did you mean 'calls'
+func.func @main(%x: !n) -> !n {
+  %0 = "relax.exp"(%x) : (!n) -> !n
+  return %0 : !n
 }

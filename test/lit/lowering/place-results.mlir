@@ -38,6 +38,21 @@ func.func @cast(%x: tensor<?xf32>, %out: tensor<4xf32>) -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 
+// Other users may read the destination with another type.
+
+// CHECK-LABEL: func.func @cast_shared
+// CHECK: %[[SEEN:.*]] = tensor.cast
+// CHECK: call @double(%{{.*}}, %[[SEEN]])
+func.func @cast_shared(%x: tensor<?xf32>, %out: tensor<4xf32>) -> (tensor<4xf32>, f32) {
+  %c4 = arith.constant 4 : index
+  %e = tensor.empty(%c4) : tensor<?xf32>
+  %0 = func.call @double(%x, %e) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  %v = tensor.extract %0[%c4] : tensor<?xf32>
+  %1 = tensor.cast %0 : tensor<?xf32> to tensor<4xf32>
+  %r = bufferization.materialize_in_destination %1 in %out : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %r, %v : tensor<4xf32>, f32
+}
+
 // A parameter that is returned is not the result of a call: it is copied later, and nothing changes here.
 
 // CHECK-LABEL: func.func @parameter
@@ -201,7 +216,7 @@ func.func @shared(%x: tensor<?xf32>, %n: index, %out: tensor<?x4xf32>) -> (tenso
 // CHECK-SAME: %[[OUT:[A-Za-z0-9_]+]]: tensor<?xf32>)
 // CHECK-NOT: memref.alloc
 // CHECK: %[[MEMORY:[A-Za-z0-9_]+]] = bufferization.to_buffer %[[OUT]]
-// CHECK: call @fill(%[[MEMORY]])
+// CHECK-NEXT: call @fill(%[[MEMORY]])
 // CHECK: %[[MADE:[A-Za-z0-9_]+]] = bufferization.to_tensor %[[MEMORY]] restrict :
 // CHECK: bufferization.materialize_in_destination %[[MADE]] in %[[OUT]]
 func.func private @fill(%out: memref<?xf32>) attributes {relax.prim_func} {
@@ -210,6 +225,16 @@ func.func private @fill(%out: memref<?xf32>) attributes {relax.prim_func} {
 func.func @buffer(%n: index, %out: tensor<?xf32>) -> tensor<?xf32> {
   %own = memref.alloc(%n) : memref<?xf32>
   func.call @fill(%own) : (memref<?xf32>) -> ()
+  %0 = bufferization.to_tensor %own restrict writable : memref<?xf32> to tensor<?xf32>
+  %r = bufferization.materialize_in_destination %0 in %out : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+
+// A buffer that is given stays.
+
+// CHECK-LABEL: func.func @given
+// CHECK-NEXT: bufferization.to_tensor %{{.*}} restrict writable
+func.func @given(%own: memref<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> {
   %0 = bufferization.to_tensor %own restrict writable : memref<?xf32> to tensor<?xf32>
   %r = bufferization.materialize_in_destination %0 in %out : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
   return %r : tensor<?xf32>

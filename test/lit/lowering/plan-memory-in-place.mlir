@@ -257,7 +257,7 @@ func.func @view_of_part(%n: index, %at: index, %out: memref<?x4xf32>) {
 }
 
 // More functions, in the order of their calls: both are seen in another shape, which is the same, another one, or any;
-// an element is read besides; the argument is read again. A kernel over rows may read sums of a row before, but no other
+// an element is read besides; the argument is read again; a copy and a reduction write. A kernel over rows may read sums of a row before, but no other
 // element than the one that it writes, and so may its prologue; not every kernel works in place; a scan does, if it
 // reads the argument itself and writes the second one.
 #cube = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
@@ -319,6 +319,26 @@ func.func private @read_again(%x: memref<?x4xf32>, %o: memref<?x4xf32>) attribut
   ^bb0(%a: f32, %b: f32):
     %s = arith.addf %a, %b : f32
     linalg.yield %s : f32
+  }
+  return
+}
+func.func private @copied(%x: memref<?x4xf32>, %o: memref<?x4xf32>) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?x4xf32>
+  %t = memref.alloc(%n) : memref<?x4xf32>
+  linalg.generic {indexing_maps = [#rows, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%x : memref<?x4xf32>) outs(%t : memref<?x4xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  }
+  memref.copy %t, %o : memref<?x4xf32> to memref<?x4xf32>
+  return
+}
+func.func private @in_turn(%x: memref<?x4xf32>, %o: memref<?x4xf32>) attributes {relax.prim_func} {
+  linalg.generic {indexing_maps = [#rows, #rows], iterator_types = ["parallel", "reduction"]}
+      ins(%x : memref<?x4xf32>) outs(%o : memref<?x4xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
   }
   return
 }
@@ -404,6 +424,8 @@ func.func private @cumsum_of(%x: memref<?x4xf32>, %o: memref<?x4xf32>) attribute
 // CHECK-SAME: \22in_place\22: false,{{[^}]*}}\22op\22: \22any_reshape\22
 // CHECK-SAME: \22in_place\22: false,{{[^}]*}}\22op\22: \22loaded_too\22
 // CHECK-SAME: \22in_place\22: false,{{[^}]*}}\22op\22: \22read_again\22
+// CHECK-SAME: \22in_place\22: false,{{[^}]*}}\22op\22: \22copied\22
+// CHECK-SAME: \22in_place\22: false,{{[^}]*}}\22op\22: \22in_turn\22
 // CHECK-SAME: \22in_place\22: true,{{[^}]*}}\22op\22: \22softmax\22
 // CHECK-SAME: \22in_place\22: true,{{[^}]*}}\22op\22: \22softmax_sums\22
 // CHECK-SAME: \22in_place\22: false,{{[^}]*}}\22op\22: \22softmax_turned\22
@@ -427,8 +449,12 @@ func.func @more(%x: memref<?x4xf32>, %m: index, %out: memref<?x4xf32>) {
   call @loaded_too(%v2, %v3) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
   %v4 = memref.alloc(%n) : memref<?x4xf32>
   call @read_again(%v3, %v4) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
+  %copy = memref.alloc(%n) : memref<?x4xf32>
+  call @copied(%v4, %copy) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
+  %turn = memref.alloc(%n) : memref<?x4xf32>
+  call @in_turn(%copy, %turn) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
   %v5 = memref.alloc(%n) : memref<?x4xf32>
-  call @softmax(%v4, %v5) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
+  call @softmax(%turn, %v5) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
   %v6 = memref.alloc(%n) : memref<?x4xf32>
   call @softmax_sums(%v5, %v6) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
   %v7 = memref.alloc(%n) : memref<?x4xf32>

@@ -150,3 +150,74 @@ func.func @same_kind(%n: index) {
   call @fill_rows(%d) : (memref<?x2xf32>) -> ()
   return
 }
+
+// -----
+
+// The slot of a buffer that dies may be taken by a larger one later: the result that outlives that has another.
+func.func private @fill(memref<?x16xf32>) attributes {relax.prim_func}
+func.func private @fill_large(memref<?x64xf32>) attributes {relax.prim_func}
+#rows = affine_map<(d0, d1) -> (d0, d1)>
+func.func private @twice(%x: memref<?x16xf32>, %o: memref<?x16xf32>) attributes {relax.prim_func} {
+  linalg.generic {indexing_maps = [#rows, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%x : memref<?x16xf32>) outs(%o : memref<?x16xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  }
+  return
+}
+// CHECK-LABEL: func.func @taken_later
+// CHECK-SAME: \22slot\22: 0
+// CHECK-SAME: \22slot\22: 1
+// CHECK-SAME: \22slot\22: 0
+func.func @taken_later(%n: index) {
+  %a = memref.alloc(%n) : memref<?x16xf32>
+  call @fill(%a) : (memref<?x16xf32>) -> ()
+  %b = memref.alloc(%n) : memref<?x16xf32>
+  call @twice(%a, %b) : (memref<?x16xf32>, memref<?x16xf32>) -> ()
+  %large = memref.alloc(%n) : memref<?x64xf32>
+  call @fill_large(%large) : (memref<?x64xf32>) -> ()
+  call @fill(%b) : (memref<?x16xf32>) -> ()
+  return
+}
+
+// -----
+
+// Sizes of more symbols come first, and a free slot with exactly the size is taken, though another one has the factor.
+func.func private @fill(memref<?x64xf32>, memref<?x64xf32>, memref<?x?xf32>)
+func.func private @fill_one(memref<?x64xf32>)
+// CHECK-LABEL: func.func @exact
+// CHECK-SAME: \22slot\22: 1
+// CHECK-SAME: \22slot\22: 2
+// CHECK-SAME: \22slot\22: 0
+// CHECK-SAME: \22slot\22: 2
+func.func @exact(%n: index, %m: index) {
+  %a = memref.alloc(%n) : memref<?x64xf32>
+  %b = memref.alloc(%m) : memref<?x64xf32>
+  %c = memref.alloc(%n, %m) : memref<?x?xf32>
+  call @fill(%a, %b, %c) : (memref<?x64xf32>, memref<?x64xf32>, memref<?x?xf32>) -> ()
+  %d = memref.alloc(%m) : memref<?x64xf32>
+  call @fill_one(%d) : (memref<?x64xf32>) -> ()
+  return
+}
+
+// -----
+
+// A slot that has held the size, and a size of one byte more, is not as near as one of this size alone.
+func.func private @fill(memref<1000xi8>)
+func.func private @fill_both(memref<1000xi8>, memref<1000xi8>)
+func.func private @fill_more(memref<1001xi8>, memref<1000xi8>)
+// CHECK-LABEL: func.func @one_byte
+// CHECK-SAME: \22slot\22: 0
+// CHECK-SAME: \22slot\22: 1
+// CHECK-SAME: \22slot\22: 0
+// CHECK-SAME: \22slot\22: 1
+func.func @one_byte() {
+  %a = memref.alloc() : memref<1001xi8>
+  %b = memref.alloc() : memref<1000xi8>
+  call @fill_more(%a, %b) : (memref<1001xi8>, memref<1000xi8>) -> ()
+  %c = memref.alloc() : memref<1000xi8>
+  call @fill_both(%b, %c) : (memref<1000xi8>, memref<1000xi8>) -> ()
+  %d = memref.alloc() : memref<1000xi8>
+  call @fill(%d) : (memref<1000xi8>) -> ()
+  return
+}

@@ -72,15 +72,17 @@ func.func private @in_loop(%n: index, %v: f32) {
 
 // -----
 
-// A branch may give back a buffer of its own or another: it lives until the function returns.
+// A branch may give back a buffer of its own or another: both live until the function returns.
 // CHECK-LABEL: func.func private @yielded
 // CHECK: %[[FRAME:[A-Za-z0-9_]+]] = llvm.alloca {{.*}}relax.frame
+// CHECK: call @relax.rt.frame_buffer(%[[FRAME]],
 // CHECK: scf.if
 // CHECK: func.call @relax.rt.frame_buffer(%[[FRAME]],
 // CHECK-NOT: release_to
 // CHECK: return
-func.func private @yielded(%n: index, %c: i1, %x: memref<?xf32>, %v: f32) attributes {relax.prim_func} {
+func.func private @yielded(%n: index, %c: i1, %v: f32) attributes {relax.prim_func} {
   %c0 = arith.constant 0 : index
+  %x = memref.alloc(%n) : memref<?xf32>
   %r = scf.if %c -> memref<?xf32> {
     %b = memref.alloc(%n) : memref<?xf32>
     scf.yield %b : memref<?xf32>
@@ -88,6 +90,30 @@ func.func private @yielded(%n: index, %c: i1, %x: memref<?xf32>, %v: f32) attrib
     scf.yield %x : memref<?xf32>
   }
   memref.store %v, %r[%c0] : memref<?xf32>
+  return
+}
+
+// -----
+
+// Two loops: each releases what its own block has acquired.
+// CHECK-LABEL: func.func private @two_loops
+// CHECK: scf.for
+// CHECK-NEXT: %[[FIRST:[A-Za-z0-9_]+]] = llvm.load
+// CHECK: func.call @relax.rt.release_to(%{{[A-Za-z0-9_]+}}, %[[FIRST]])
+// CHECK: scf.for
+// CHECK-NEXT: %[[SECOND:[A-Za-z0-9_]+]] = llvm.load
+// CHECK: func.call @relax.rt.release_to(%{{[A-Za-z0-9_]+}}, %[[SECOND]])
+func.func private @two_loops(%n: index, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %a = memref.alloc(%n) : memref<?xf32>
+    memref.store %v, %a[%i] : memref<?xf32>
+  }
+  scf.for %i = %c0 to %n step %c1 {
+    %b = memref.alloc(%n) : memref<?xf32>
+    memref.store %v, %b[%i] : memref<?xf32>
+  }
   return
 }
 
@@ -176,6 +202,7 @@ func.func private @runs(%context: !llvm.ptr, %n: i64) {
 // CHECK-LABEL: func.func private @runs
 // CHECK-NEXT: constant @relax.parallel.0 :
 // CHECK-NOT: raise_kept
+// CHECK-NOT: workspace_take
 func.func private @relax.rt.parallel(!llvm.ptr, !llvm.ptr, i64, i64, i64)
 func.func private @nothing() attributes {relax.prim_func} {
   return

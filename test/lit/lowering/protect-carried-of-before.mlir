@@ -66,7 +66,8 @@ func.func @twice(%x: tensor<?xf32>, %n: index) -> (tensor<?xf32>, tensor<?xf32>)
 // CHECK: %[[LAST:.*]] = bufferization.alloc_tensor() copy(%{{.*}}#0)
 // CHECK-NEXT: bufferization.materialize_in_destination %[[LAST]] in %{{.*}}
 func.func private @declared(tensor<?xf32>) -> tensor<?xf32> attributes {relax.prim_func}
-func.func @others(%x: tensor<?xf32>, %y: tensor<?xf32>, %n: index, %buffer: memref<?xf32>) -> tensor<?xf32> {
+func.func @others(%x: tensor<?xf32>, %y: tensor<?xf32>, %n: index) -> tensor<?xf32> {
+  %buffer = memref.alloc(%n) : memref<?xf32>
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %0, %1 = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x, %b = %y) -> (tensor<?xf32>, tensor<?xf32>) {

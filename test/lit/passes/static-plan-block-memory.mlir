@@ -305,3 +305,163 @@ func.func @places() -> tuple<> {
   %r = builtin.unrealized_conversion_cast to tuple<>
   return %r : tuple<>
 }
+
+// -----
+
+// Two storages that are free at once serve the next two; sizes that nothing uses any more go.
+// CHECK-LABEL: func.func @two_free(
+// CHECK-NEXT: %s1 = "relax.shape_expr"() {values = ["4*n"]}
+// CHECK-NEXT: %a = "relax.memory_alloc_storage"(%s1)
+// CHECK-NEXT: %ta = "relax.memory_alloc_tensor"(%a, %shape)
+// CHECK-NEXT: %s2 = "relax.shape_expr"() {values = ["4*n"]}
+// CHECK-NEXT: %b = "relax.memory_alloc_storage"(%s2)
+// CHECK-NEXT: %tb = "relax.memory_alloc_tensor"(%b, %shape)
+// CHECK-NEXT: %e = "relax.memory_alloc_storage"(%size)
+// CHECK-NEXT: %te = "relax.memory_alloc_tensor"(%e, %shape)
+// CHECK-NEXT: "relax.memory_kill_tensor"(%ta)
+// CHECK-NEXT: "relax.memory_kill_tensor"(%tb)
+// CHECK-NEXT: "relax.memory_kill_tensor"(%te)
+// CHECK-NEXT: %tc = "relax.memory_alloc_tensor"(%a, %shape)
+// CHECK-NEXT: %td = "relax.memory_alloc_tensor"(%b, %shape)
+// CHECK-NEXT: %tf = "relax.memory_alloc_tensor"(%e, %shape)
+// CHECK-NEXT: "relax.memory_kill_tensor"(%tc)
+// CHECK-NEXT: "relax.memory_kill_tensor"(%td)
+// CHECK-NEXT: "relax.memory_kill_tensor"(%tf)
+// CHECK-NEXT: "relax.memory_kill_storage"(%a)
+// CHECK-NEXT: "relax.memory_kill_storage"(%b)
+// CHECK-NEXT: "relax.memory_kill_storage"(%e)
+// CHECK-NEXT: %r = builtin.unrealized_conversion_cast to tuple<>
+// CHECK-NEXT: return %r : tuple<>
+func.func @two_free(%size: !relax.shape_value<["k"]>, %shape: !relax.shape_value<["n"]>) -> tuple<> {
+  %s1 = "relax.shape_expr"() {values = ["4*n"]} : () -> !relax.shape_value<["4*n"]>
+  %a = "relax.memory_alloc_storage"(%s1) {device = 0 : i64, dtype = f32, storage_scope = "global"} : (!relax.shape_value<["4*n"]>) -> !relax.object
+  %ta = "relax.memory_alloc_tensor"(%a, %shape) {dtype = f32, offset = 0 : i64} : (!relax.object, !relax.shape_value<["n"]>) -> tensor<?xf32, #relax.shape<["n"]>>
+  %s2 = "relax.shape_expr"() {values = ["4*n"]} : () -> !relax.shape_value<["4*n"]>
+  %b = "relax.memory_alloc_storage"(%s2) {device = 0 : i64, dtype = f32, storage_scope = "global"} : (!relax.shape_value<["4*n"]>) -> !relax.object
+  %tb = "relax.memory_alloc_tensor"(%b, %shape) {dtype = f32, offset = 0 : i64} : (!relax.object, !relax.shape_value<["n"]>) -> tensor<?xf32, #relax.shape<["n"]>>
+  %e = "relax.memory_alloc_storage"(%size) {device = 0 : i64, dtype = f32, storage_scope = "global"} : (!relax.shape_value<["k"]>) -> !relax.object
+  %te = "relax.memory_alloc_tensor"(%e, %shape) {dtype = f32, offset = 0 : i64} : (!relax.object, !relax.shape_value<["n"]>) -> tensor<?xf32, #relax.shape<["n"]>>
+  "relax.memory_kill_tensor"(%ta) : (tensor<?xf32, #relax.shape<["n"]>>) -> ()
+  "relax.memory_kill_storage"(%a) : (!relax.object) -> ()
+  "relax.memory_kill_tensor"(%tb) : (tensor<?xf32, #relax.shape<["n"]>>) -> ()
+  "relax.memory_kill_storage"(%b) : (!relax.object) -> ()
+  "relax.memory_kill_tensor"(%te) : (tensor<?xf32, #relax.shape<["n"]>>) -> ()
+  "relax.memory_kill_storage"(%e) : (!relax.object) -> ()
+  %s3 = "relax.shape_expr"() {values = ["4*n"]} : () -> !relax.shape_value<["4*n"]>
+  %c = "relax.memory_alloc_storage"(%s3) {device = 0 : i64, dtype = f32, storage_scope = "global"} : (!relax.shape_value<["4*n"]>) -> !relax.object
+  %tc = "relax.memory_alloc_tensor"(%c, %shape) {dtype = f32, offset = 0 : i64} : (!relax.object, !relax.shape_value<["n"]>) -> tensor<?xf32, #relax.shape<["n"]>>
+  %d = "relax.memory_alloc_storage"(%s3) {device = 0 : i64, dtype = f32, storage_scope = "global"} : (!relax.shape_value<["4*n"]>) -> !relax.object
+  %td = "relax.memory_alloc_tensor"(%d, %shape) {dtype = f32, offset = 0 : i64} : (!relax.object, !relax.shape_value<["n"]>) -> tensor<?xf32, #relax.shape<["n"]>>
+  %f = "relax.memory_alloc_storage"(%size) {device = 0 : i64, dtype = f32, storage_scope = "global"} : (!relax.shape_value<["k"]>) -> !relax.object
+  %tf = "relax.memory_alloc_tensor"(%f, %shape) {dtype = f32, offset = 0 : i64} : (!relax.object, !relax.shape_value<["n"]>) -> tensor<?xf32, #relax.shape<["n"]>>
+  "relax.memory_kill_tensor"(%tc) : (tensor<?xf32, #relax.shape<["n"]>>) -> ()
+  "relax.memory_kill_storage"(%c) : (!relax.object) -> ()
+  "relax.memory_kill_tensor"(%td) : (tensor<?xf32, #relax.shape<["n"]>>) -> ()
+  "relax.memory_kill_storage"(%d) : (!relax.object) -> ()
+  "relax.memory_kill_tensor"(%tf) : (tensor<?xf32, #relax.shape<["n"]>>) -> ()
+  "relax.memory_kill_storage"(%f) : (!relax.object) -> ()
+  %r = builtin.unrealized_conversion_cast to tuple<>
+  return %r : tuple<>
+}
+
+// -----
+
+// Sizes of different symbols are not compared, those of unknown rank have a storage of their own.
+// CHECK-LABEL: func.func @unlike(
+// CHECK-NEXT: %a = "relax.memory_alloc_storage"(%n)
+// CHECK-NEXT: %ta = "relax.memory_alloc_tensor"(%a, %n)
+// CHECK-NEXT: "relax.memory_kill_tensor"(%ta)
+// CHECK-NEXT: "relax.memory_kill_storage"(%a)
+// CHECK-NEXT: %b = "relax.memory_alloc_storage"(%m)
+// CHECK-NEXT: %tb = "relax.memory_alloc_tensor"(%b, %m)
+// CHECK-NEXT: "relax.memory_kill_tensor"(%tb)
+// CHECK-NEXT: "relax.memory_kill_storage"(%b)
+// CHECK-NEXT: %z = "relax.match_shape"(%y) {pattern = ["?", "k"], result_dtype}
+// CHECK-NEXT: %c = "relax.memory_alloc_storage"(%unknown)
+// CHECK-NEXT: %tc = "relax.memory_alloc_tensor"(%c, %n)
+// CHECK-NEXT: "relax.memory_kill_tensor"(%tc)
+// CHECK-NEXT: "relax.memory_kill_storage"(%c)
+// CHECK-NEXT: %r = builtin.unrealized_conversion_cast to tuple<>
+// CHECK-NEXT: return %r : tuple<>
+func.func @unlike(%unknown: !relax.shape_value<unit>, %y: tensor<?x?xf32>, %n: !relax.shape_value<["n"]>, %m: !relax.shape_value<["m"]>) -> tuple<> {
+  %a = "relax.memory_alloc_storage"(%n) {device = 0 : i64, dtype = f32, storage_scope = "global"} : (!relax.shape_value<["n"]>) -> !relax.object
+  %ta = "relax.memory_alloc_tensor"(%a, %n) {dtype = f32, offset = 0 : i64} : (!relax.object, !relax.shape_value<["n"]>) -> tensor<?xf32, #relax.shape<["n"]>>
+  "relax.memory_kill_tensor"(%ta) : (tensor<?xf32, #relax.shape<["n"]>>) -> ()
+  "relax.memory_kill_storage"(%a) : (!relax.object) -> ()
+  %b = "relax.memory_alloc_storage"(%m) {device = 0 : i64, dtype = f32, storage_scope = "global"} : (!relax.shape_value<["m"]>) -> !relax.object
+  %tb = "relax.memory_alloc_tensor"(%b, %m) {dtype = f32, offset = 0 : i64} : (!relax.object, !relax.shape_value<["m"]>) -> tensor<?xf32, #relax.shape<["m"]>>
+  "relax.memory_kill_tensor"(%tb) : (tensor<?xf32, #relax.shape<["m"]>>) -> ()
+  "relax.memory_kill_storage"(%b) : (!relax.object) -> ()
+  %z = "relax.match_shape"(%y) {pattern = ["?", "k"], result_dtype} : (tensor<?x?xf32>) -> tensor<?x?xf32, #relax.shape<["?", "k"]>>
+  %c = "relax.memory_alloc_storage"(%unknown) {device = 0 : i64, dtype = f32, storage_scope = "global"} : (!relax.shape_value<unit>) -> !relax.object
+  %tc = "relax.memory_alloc_tensor"(%c, %n) {dtype = f32, offset = 0 : i64} : (!relax.object, !relax.shape_value<["n"]>) -> tensor<?xf32, #relax.shape<["n"]>>
+  "relax.memory_kill_tensor"(%tc) : (tensor<?xf32, #relax.shape<["n"]>>) -> ()
+  "relax.memory_kill_storage"(%c) : (!relax.object) -> ()
+  %r = builtin.unrealized_conversion_cast to tuple<>
+  return %r : tuple<>
+}
+
+// -----
+
+// A tensor ends after a conditional with one branch, after a loop, after the conditional that hands it on, and before a
+// number that was read of it is used.
+!n = tensor<?xf32, #relax.shape<["n"]>>
+func.func private @exp(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {relax.prim_func} {
+  return %out : tensor<?xf32>
+}
+func.func private @flag(%x: tensor<?xf32>, %out: tensor<i1>) -> tensor<i1> attributes {relax.prim_func} {
+  return %out : tensor<i1>
+}
+// CHECK-LABEL: func.func @ends(
+// CHECK: %[[A:[a-z0-9]+]] = "relax.memory_alloc_tensor"
+// CHECK: scf.if
+// CHECK-NOT: kill_tensor"(%[[A]])
+// CHECK: "relax.memory_kill_storage"
+// CHECK-NEXT: }
+// CHECK-NEXT: "relax.memory_kill_tensor"(%[[A]])
+// CHECK: %[[B:[a-z0-9]+]] = "relax.memory_alloc_tensor"
+// CHECK: scf.while
+// CHECK-NOT: kill_tensor"(%[[B]])
+// CHECK: scf.yield
+// CHECK-NEXT: }
+// CHECK-NEXT: "relax.memory_kill_tensor"(%[[B]])
+// CHECK: %[[C:[a-z0-9]+]] = "relax.memory_alloc_tensor"
+// CHECK: scf.if
+// CHECK-NEXT: scf.yield %[[C]]
+// CHECK-NEXT: } else {
+// CHECK-NEXT: scf.yield
+// CHECK-NEXT: }
+// CHECK-NEXT: "relax.memory_kill_tensor"(%[[C]])
+// CHECK: %[[F:[a-z0-9]+]] = tensor.extract %[[D:[a-z0-9]+]][]
+// CHECK-NEXT: "relax.memory_kill_tensor"(%[[D]])
+// CHECK: scf.if %[[F]]
+func.func @ends(%x: !n, %c: i1) -> !n {
+  %0 = builtin.unrealized_conversion_cast %x : !n to tuple<!n>
+  %1 = "relax.call_tir"(%0) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
+  scf.if %c {
+    %i = builtin.unrealized_conversion_cast %1 : !n to tuple<!n>
+    %j = "relax.call_tir"(%i) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
+  }
+  %2 = "relax.call_tir"(%0) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
+  %w = scf.while (%a = %x) : (!n) -> !n {
+    %i = builtin.unrealized_conversion_cast %2 : !n to tuple<!n>
+    %j = "relax.call_tir"(%i) {callee = @flag, tir_vars = []} : (tuple<!n>) -> tensor<i1>
+    %k = tensor.extract %j[] : tensor<i1>
+    scf.condition(%k) %a : !n
+  } do {
+  ^bb0(%b: !n):
+    scf.yield %b : !n
+  }
+  %3 = "relax.call_tir"(%0) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
+  %r = scf.if %c -> !n {
+    scf.yield %3 : !n
+  } else {
+    scf.yield %x : !n
+  }
+  %4 = "relax.call_tir"(%0) {callee = @flag, tir_vars = []} : (tuple<!n>) -> tensor<i1>
+  %f = tensor.extract %4[] : tensor<i1>
+  %5 = "relax.call_tir"(%0) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
+  scf.if %f {
+  }
+  return %5 : !n
+}

@@ -67,6 +67,101 @@ func.func private @behind(%a: memref<?xf32>, %v: f32) attributes {relax.prim_fun
   return
 }
 
+// What depends on the end, also by way of other values, is part of it.
+// CHECK-LABEL: func.func private @dependent
+// CHECK: scf.if
+// CHECK: arith.addi
+// CHECK-NEXT: %[[T:[a-z0-9_]+]] = arith.index_cast
+// CHECK-NEXT: memref.store %[[T]]
+// CHECK: } else {
+// CHECK: arith.addi
+// CHECK-NEXT: %[[E:[a-z0-9_]+]] = arith.index_cast
+// CHECK-NEXT: memref.store %[[E]]
+// CHECK-NEXT: }
+// CHECK-NEXT: memref.store
+// CHECK-NEXT: return
+func.func private @dependent(%a: memref<?xf32>, %t: memref<4xi64>, %m: index, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %n = memref.dim %a, %c0 : memref<?xf32>
+  %end = arith.minsi %n, %c4 : index
+  scf.for %i = %c0 to %end step %c1 {
+    memref.store %v, %a[%i] : memref<?xf32>
+  } {relax.loop = "unroll"}
+  %more = arith.addi %end, %m : index
+  %word = arith.index_cast %more : index to i64
+  memref.store %word, %t[%c0] : memref<4xi64>
+  memref.store %v, %a[%c0] : memref<?xf32>
+  return
+}
+
+// An end that the loop around does not change: the test is before that loop.
+// CHECK-LABEL: func.func private @invariant
+// CHECK: scf.if
+// CHECK-NEXT: scf.for
+// CHECK-NEXT: scf.for
+func.func private @invariant(%a: memref<?xf32>, %n: index, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  scf.for %o = %c0 to %n step %c1 {
+    %end = arith.minsi %n, %c4 : index
+    scf.for %i = %c0 to %end step %c1 {
+      memref.store %v, %a[%i] : memref<?xf32>
+    } {relax.loop = "unroll"}
+  }
+  return
+}
+
+// Nine ends of nine nested loops would make 512 copies of the body: the function grows to 2,000 operations, which the
+// tests of the outermost loops take up.
+// CHECK-LABEL: func.func private @growth
+// CHECK-COUNT-63: scf.if
+// CHECK-NOT: scf.if
+func.func private @growth(%a: memref<?xf32>, %n: index, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %c4 = arith.constant 4 : index
+  %c5 = arith.constant 5 : index
+  %c6 = arith.constant 6 : index
+  %c7 = arith.constant 7 : index
+  %c8 = arith.constant 8 : index
+  %c9 = arith.constant 9 : index
+  %c10 = arith.constant 10 : index
+  %end2 = arith.minsi %n, %c2 : index
+  %end3 = arith.minsi %n, %c3 : index
+  %end4 = arith.minsi %n, %c4 : index
+  %end5 = arith.minsi %n, %c5 : index
+  %end6 = arith.minsi %n, %c6 : index
+  %end7 = arith.minsi %n, %c7 : index
+  %end8 = arith.minsi %n, %c8 : index
+  %end9 = arith.minsi %n, %c9 : index
+  %end10 = arith.minsi %n, %c10 : index
+  scf.for %i2 = %c0 to %end2 step %c1 {
+    scf.for %i3 = %c0 to %end3 step %c1 {
+      scf.for %i4 = %c0 to %end4 step %c1 {
+        scf.for %i5 = %c0 to %end5 step %c1 {
+          scf.for %i6 = %c0 to %end6 step %c1 {
+            scf.for %i7 = %c0 to %end7 step %c1 {
+              scf.for %i8 = %c0 to %end8 step %c1 {
+                scf.for %i9 = %c0 to %end9 step %c1 {
+                  scf.for %i10 = %c0 to %end10 step %c1 {
+                    memref.store %v, %a[%i10] : memref<?xf32>
+                  } {relax.loop = "unroll"}
+                } {relax.loop = "unroll"}
+              } {relax.loop = "unroll"}
+            } {relax.loop = "unroll"}
+          } {relax.loop = "unroll"}
+        } {relax.loop = "unroll"}
+      } {relax.loop = "unroll"}
+    } {relax.loop = "unroll"}
+  } {relax.loop = "unroll"}
+  return
+}
+
 // Serial loops, and minima without a constant, stay as they are.
 // CHECK-LABEL: func.func private @others
 // CHECK-NOT: scf.if

@@ -61,6 +61,22 @@ func.func private @carried(%n: index, %v: f32) -> f32 attributes {relax.prim_fun
   return %result : f32
 }
 
+// An element that the next round is given is no buffer.
+// CHECK-LABEL: func.func private @element
+// CHECK: memref.alloc() {relax.on_stack} : memref<4xf32>
+// PLACED-LABEL: func.func private @element
+func.func private @element(%n: index, %v: f32) -> f32 attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %last = scf.for %i = %c0 to %n step %c1 iter_args(%before = %v) -> f32 {
+    %own = memref.alloc() : memref<4xf32>
+    memref.store %before, %own[%c0] : memref<4xf32>
+    %x = memref.load %own[%c0] : memref<4xf32>
+    scf.yield %x : f32
+  }
+  return %last : f32
+}
+
 // Relax functions have planned memory.
 // CHECK-LABEL: func.func @main
 // CHECK: memref.alloc() : memref<4xf32>
