@@ -251,7 +251,7 @@ class _Exits:
         for op, active in reversed(entries):
             if isinstance(op, func.ReturnOp):
                 behind.extendleft(reversed(self.leave(op, active)))
-            elif self.failing.at(op) and DEFER not in op.attributes:
+            elif self.failing.at(op):
                 behind = deque(self.branch(op, block, behind, active))
             else:
                 behind.appendleft(op)

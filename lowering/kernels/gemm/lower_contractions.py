@@ -123,7 +123,7 @@ def _classify(a: Operand, b: Operand, c: Operand, kernel: GemmKernel) -> Contrac
         if rows:
             return None
         a, b, rows, columns = b, a, columns, rows
-    depth = [d for d in a.dims if d in b.dims and d not in out]
+    depth = [d for d in a.dims if d not in out]
     return Contraction(a, b, c, kernel, _group(rows, (c, a)), _group(columns, (c, b)), _group(depth, (a, b)))
 
 

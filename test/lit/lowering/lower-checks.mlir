@@ -70,6 +70,7 @@ func.func private @twice(%ok: i1, %n: index) {
 }
 
 // CHECK: llvm.mlir.global internal constant @[[SHAPEERROR]]("ShapeError\00")
+// CHECK: func.func private @relax.rt.raise.1(%{{.+}}: !llvm.ptr, %{{.+}}: !llvm.ptr, %{{.+}}: i64)
 
 // -----
 
@@ -144,6 +145,7 @@ func.func @safe(%x: i32) -> i32 { return %x : i32 }
 // CHECK: call @relax.rt.raise.0(
 // CHECK: llvm.mlir.global internal constant @{{.*}}("CheckError\00")
 // CHECK: llvm.mlir.global internal constant @{{.*}}("set {0}\00")
+// CHECK: func.func private @relax.rt.raise.0(%{{.+}}: !llvm.ptr, %{{.+}}: !llvm.ptr)
 func.func @asserted(%c: i1) {
   cf.assert %c, "set {0}" loc(unknown)
   return
@@ -164,8 +166,20 @@ func.func @asserted(%c: i1) {
 // CHECK-NEXT: call @relax.rt.raise.place(%[[text]])
 // CHECK-LABEL: func.func @nowhere(
 // CHECK-NOT: call @relax.rt.raise.place
+// A function may say itself where it was called. The entry of a function names it; calls of what is no prim func, and has
+// no mark, do not say where they are.
+// CHECK-LABEL: func.func @said(
+// CHECK-NOT: call @relax.rt.raise.place
+// CHECK-LABEL: func.func @marked(
+// CHECK: call @relax.rt.raise.place
+// CHECK-LABEL: func.func @__tvm_ffi_calls(
+// CHECK: %[[text:[A-Za-z0-9_]+]] = llvm.mlir.addressof @[[entry:[A-Za-z0-9_.]+]] : !llvm.ptr
+// CHECK-NEXT: call @relax.rt.raise.place(%[[text]])
+// CHECK-LABEL: func.func @plain(
+// CHECK-NOT: call @relax.rt.raise.place
 // CHECK: llvm.mlir.global internal constant @{{.*}}("assertion failed at here.py:7:3: set\00")
-// CHECK: llvm.mlir.global internal constant @[[name]](" (called at there.py:8:5)\00")
+// CHECK-DAG: llvm.mlir.global internal constant @[[name]](" (called at there.py:8:5)\00")
+// CHECK-DAG: llvm.mlir.global internal constant @[[entry]](" (in calls)\00")
 // CHECK: func.func private @relax.rt.raise.place(
 func.func private @inner(%c: i1) attributes {relax.prim_func} {
   cf.assert %c, "set" loc("here.py":7:3)
@@ -183,6 +197,24 @@ func.func @nowhere(%c: i1) {
   func.call @outer(%c) : (i1) -> () loc(unknown)
   return
 }
+func.func private @says(i1) attributes {relax.may_fail, relax.says_place}
+func.func private @fails(i1) attributes {relax.may_fail}
+func.func @said(%c: i1) {
+  func.call @says(%c) : (i1) -> () loc("there.py":8:6)
+  return
+}
+func.func @marked(%c: i1) {
+  func.call @fails(%c) : (i1) -> () loc("there.py":8:7)
+  return
+}
+func.func @__tvm_ffi_calls(%c: i1) {
+  func.call @outer(%c) : (i1) -> () loc("there.py":8:8)
+  return
+}
+func.func @plain(%c: i1) {
+  func.call @calls(%c) : (i1) -> () loc("there.py":8:9)
+  return
+}
 
 // -----
 
@@ -194,17 +226,20 @@ func.func private @fails(%ok: i1, %n: index) {
   call @relax.check.0(%ok, %n) : (i1, index) -> ()
   return
 }
+func.func private @elsewhere()
 func.func private @works(%n: index) {
   return
 }
 
 // CHECK-LABEL: func.func private @asks
 // CHECK-SAME: -> (i32, i32) {
+// CHECK-NEXT: call @elsewhere()
 // CHECK-NEXT: %[[FIRST:[A-Za-z0-9_]+]] = call @fails(
 // CHECK-NEXT: call @works(
 // CHECK-NEXT: %[[SECOND:[a-z0-9_]+]] = arith.constant 0 : i32
 // CHECK-NEXT: return %[[FIRST]], %[[SECOND]]
 func.func private @asks(%ok: i1, %n: index) -> (i32, i32) {
+  call @elsewhere() : () -> ()
   %first = call @relax.status.fails(%ok, %n) : (i1, index) -> i32
   %second = call @relax.status.works(%n) : (index) -> i32
   return %first, %second : i32, i32

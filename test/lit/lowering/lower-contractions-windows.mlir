@@ -140,6 +140,27 @@ func.func @at_registers(%data: memref<1x4x9x9xf32>, %weight: memref<4x1x3x3xf32>
   return
 }
 
+// Over all channels a bias and bounds are for an epilogue.
+// CHECK-LABEL: func.func @over_channels
+// CHECK: constant @relax.gemm.f32.epilogue_
+// CHECK: call @relax.gemm.f32.windows.finished(
+func.func @over_channels(%data: memref<1x8x9x20xf32>, %weight: memref<6x8x3x3xf32>, %bias: memref<6x1x1xf32>, %out: memref<1x6x7x7xf32>) {
+  %low = arith.constant 0.0 : f32
+  linalg.generic {indexing_maps = [#windows, #kernels, #out], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%data, %weight : memref<1x8x9x20xf32>, memref<6x8x3x3xf32>) outs(%out : memref<1x6x7x7xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %product = arith.mulf %a, %b : f32
+    %sum = arith.addf %c, %product : f32
+    linalg.yield %sum : f32
+  }
+  linalg.generic {indexing_maps = [#sums, #bias, #sums], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%out, %bias : memref<1x6x7x7xf32>, memref<6x1x1xf32>) outs(%out : memref<1x6x7x7xf32>) {
+  ^bb0(%total: f32, %b: f32, %c: f32):
+    %sum = arith.addf %b, %total : f32
+    %above = arith.maximumf %sum, %low : f32
+    linalg.yield %above : f32
+  }
+  return
+}
+
 // Bounds that are no numbers, and a bias behind them, are done by an epilogue.
 // CHECK-LABEL: func.func @by_an_epilogue
 // CHECK-NOT: linalg.

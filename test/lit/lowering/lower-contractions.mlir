@@ -15,6 +15,7 @@
 func.func @matmul(%a: memref<?x?xf32>, %b: memref<?x?xf32>, %c: memref<?x?xf32>) {
   %zero = arith.constant 0.0 : f32
   linalg.fill ins(%zero : f32) outs(%c : memref<?x?xf32>)
+  %between = arith.constant 1.0 : f32
   linalg.matmul ins(%a, %b : memref<?x?xf32>, memref<?x?xf32>) outs(%c : memref<?x?xf32>)
   return
 }
@@ -65,6 +66,39 @@ func.func @view_between(%a: memref<?x?xf32>, %c: memref<?x?xf32>, %x: memref<8xf
     %s = arith.addf %u, %v : f32
     linalg.yield %s : f32
   }
+  return
+}
+
+// Rows that are one matrix for the product are two dimensions for what the epilogue reads: it stays.
+// CHECK-LABEL: func.func @rows_of_epilogue
+// CHECK: call @relax.gemm.f32(
+// CHECK: linalg.generic
+func.func @rows_of_epilogue(%a: memref<?x?x?xf32>, %b: memref<?x?xf32>, %c: memref<?x?x?xf32>, %x: memref<?x?xf32>) {
+  linalg.contract indexing_maps = [affine_map<(b, m, n, k) -> (b, m, k)>, affine_map<(b, m, n, k) -> (k, n)>,
+                                   affine_map<(b, m, n, k) -> (b, m, n)>]
+    ins(%a, %b : memref<?x?x?xf32>, memref<?x?xf32>) outs(%c : memref<?x?x?xf32>)
+  linalg.generic {indexing_maps = [affine_map<(b, m, n) -> (b, n)>, affine_map<(b, m, n) -> (b, m, n)>],
+                  iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x : memref<?x?xf32>) outs(%c : memref<?x?x?xf32>) {
+  ^bb0(%u: f32, %v: f32):
+    %s = arith.addf %u, %v : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+
+// The columns are one: the rows take their place, whatever the stride of the result is; a result without dimensions has
+// neither.
+// CHECK-LABEL: func.func @column
+// CHECK: call @relax.gemm.f32
+// CHECK-LABEL: func.func @number
+// CHECK: call @relax.gemm.f32
+func.func @column(%a: memref<?x?xf32>, %b: memref<?xf32>, %c: memref<?xf32, strided<[2]>>) {
+  linalg.matvec ins(%a, %b : memref<?x?xf32>, memref<?xf32>) outs(%c : memref<?xf32, strided<[2]>>)
+  return
+}
+func.func @number(%a: memref<?xf32>, %b: memref<?xf32>, %c: memref<f32>) {
+  linalg.dot ins(%a, %b : memref<?xf32>, memref<?xf32>) outs(%c : memref<f32>)
   return
 }
 

@@ -123,3 +123,19 @@ func.func @effects(%x: tensor<?xf32> {relax.name = "x"}) -> tensor<?xf32> {
   %1 = "relax.exp"(%x) : (tensor<?xf32>) -> tensor<?xf32>
   return %1 : tensor<?xf32>
 }
+
+// What is only matched is not named before. A symbol that is matched, though the result does not say so, is taken.
+// CHECK-LABEL: func.func @passed_on(
+// CHECK-NEXT: "relax.match_shape"(%x) {pattern = [4], result_dtype}
+// CHECK-NEXT: return
+// CHECK-LABEL: func.func @taken(
+// CHECK: "relax.match_shape"(%y) {pattern = ["d1"], result_dtype}
+func.func @passed_on(%x: tensor<?xf32> {relax.name = "x"}) -> tensor<4xf32> {
+  %0 = "relax.match_shape"(%x) {pattern = [4], result_dtype} : (tensor<?xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func @taken(%x: tensor<?xf32> {relax.name = "x"}, %y: tensor<?xf32> {relax.name = "y"}) -> tensor<?xf32> {
+  %0 = "relax.match_shape"(%x) {pattern = ["d0"], result_dtype} : (tensor<?xf32>) -> tensor<?xf32>
+  %1 = "relax.exp"(%y) : (tensor<?xf32>) -> tensor<?xf32>
+  return %1 : tensor<?xf32>
+}

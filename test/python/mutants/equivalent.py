@@ -101,6 +101,12 @@ EQUIVALENT = (
         "an empty slice that begins at 1 is at 1",
     ),
     Equivalent(
+        "lowering/checks/lower_checks.py",
+        "if any(DEFER in op.attributes for op in found):",
+        "if True:",
+        "without clean-up nothing is rewritten; the condition saves time",
+    ),
+    Equivalent(
         "lowering/entry/lower_objects.py",
         "_FUNCTIONS[stem].write(writer, int(count or 0))",
         "_FUNCTIONS[stem].write(writer, int(count or 1))",
@@ -243,6 +249,12 @@ EQUIVALENT = (
         "return {*stores(name, prims, {}), *(tensors[len(tensors) - results :] if results else ())}",
         "return {*stores(name, prims, {}), *(tensors[len(tensors) - results :] if True else ())}",
         "the last 0 are none",
+    ),
+    Equivalent(
+        "lowering/legalize/outline_branches.py",
+        "inside = {result for inner in ops_of(op)[1:] for result in inner.results}",
+        "inside = {result for inner in ops_of(op)[ 0:] for result in inner.results}",
+        "nothing inside uses the results of the conditional",
     ),
     Equivalent(
         "lowering/llvm/to_llvm.py",
@@ -603,6 +615,60 @@ EQUIVALENT = (
         "return None, 0.0",
         "return None, 1.0",
         "without an op the factor is not used",
+    ),
+    Equivalent(
+        "passes/name_unknown_dims.py",
+        "return old != new and all(a == b or _differ_in_dims(a, b) for a, b in pairs)",
+        "return True and all(a == b or _differ_in_dims(a, b) for a, b in pairs)",
+        "the type stays the same then",
+    ),
+    Equivalent(
+        "passes/name_unknown_dims.py",
+        "return old != new and old.dtype == new.dtype and old.ndim == new.ndim",
+        "return True and old.dtype == new.dtype and old.ndim == new.ndim",
+        "the type stays the same then",
+    ),
+    Equivalent(
+        "passes/name_unknown_dims.py",
+        "return isinstance(old, Shape) and isinstance(new, Shape) and old != new and old.ndim == new.ndim",
+        "return isinstance(old, Shape) and isinstance(new, Shape) and True and old.ndim == new.ndim",
+        "the type stays the same then",
+    ),
+    Equivalent(
+        "passes/name_unknown_dims.py",
+        "if isinstance(old, Tensor) and isinstance(new, Tensor):",
+        "if isinstance(old, Tensor) and True:",
+        "both infos are of one kind",
+    ),
+    Equivalent(
+        "passes/name_unknown_dims.py",
+        "if isinstance(old, Tensor) and isinstance(new, Tensor):",
+        "if True and isinstance(new, Tensor):",
+        "both infos are of one kind",
+    ),
+    Equivalent(
+        "passes/name_unknown_dims.py",
+        "if isinstance(old, Tuple) and isinstance(new, Tuple):",
+        "if isinstance(old, Tuple) and True:",
+        "both infos are of one kind",
+    ),
+    Equivalent(
+        "passes/name_unknown_dims.py",
+        "if isinstance(old, Tuple) and isinstance(new, Tuple):",
+        "if True and isinstance(new, Tuple):",
+        "both infos are of one kind",
+    ),
+    Equivalent(
+        "passes/name_unknown_dims.py",
+        "return isinstance(old, Shape) and isinstance(new, Shape) and old != new and old.ndim == new.ndim",
+        "return True and isinstance(new, Shape) and old != new and old.ndim == new.ndim",
+        "both infos are of one kind",
+    ),
+    Equivalent(
+        "passes/name_unknown_dims.py",
+        "return isinstance(old, Shape) and isinstance(new, Shape) and old != new and old.ndim == new.ndim",
+        "return isinstance(old, Shape) and True and old != new and old.ndim == new.ndim",
+        "both infos are of one kind",
     ),
     Equivalent(
         "passes/patterns/merge_composite_functions.py",
