@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from relax_mlir import symbolic
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError, expect
+from relax_mlir.loops.builder import LoopBuilder
+from relax_mlir.loops.values import Buffer, Indices, Scalar, scalar
 from relax_mlir.symbolic import Dim
 from relax_mlir.te import functions
 from relax_mlir.te.expressions import Expr, ExprLike, as_expr
-from relax_mlir.te.source import shape_text
-from relax_mlir.te.tensors import Fresh, Tensor, TextOp, broadcast_element, broadcast_shape, element, grid
+from relax_mlir.te.tensors import LoopOp, Tensor, broadcast_element, broadcast_shape
 from relax_mlir.topi.common import (
     axis_of,
     computed,
@@ -29,8 +32,8 @@ from relax_mlir.topi.common import (
 )
 from relax_mlir.topi.tag import INJECTIVE
 
-Places = Callable[[Sequence[str], Sequence[str], Fresh], tuple[list[str], list[str]]]
-"""Takes the names of the index tensors and a position; returns statements, and the indices of the slice."""
+Places = Callable[[LoopBuilder, Sequence[Buffer], Sequence[Scalar]], list[Scalar]]
+"""Takes the index tensors and a position; returns the indices of the slice."""
 
 
 def parts_taken(
@@ -43,18 +46,15 @@ def parts_taken(
 ) -> Tensor:
     """Gather the slices of `tensor`, of shape `within`, at `places`: a tensor of shape `outer` followed by `within`."""
 
-    def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
-        at, inner = [fresh("j") for _ in outer], [fresh("j") for _ in within]
-        lines, found = places(ins[1:], at, fresh)
-        return [
-            grid(at, outer),
-            *(f"    {line}" for line in lines),
-            f"    {grid(inner, within)}",
-            f"        {element(outs[0], [*at, *inner])} = {element(ins[0], [*found, *inner])}",
-        ]
+    def body(b: LoopBuilder, x: Buffer, *buffers: Buffer) -> None:
+        *index, out = buffers
+        with b.grid(outer) as at:
+            found = places(b, index, at)
+            with b.grid(within) as inner:
+                out[at, inner] = x[found, inner]
 
     shape = [*outer, *within]
-    return TextOp([tensor, *indices], [shape], [tensor.dtype], body, name, INJECTIVE).outputs[0]
+    return LoopOp([tensor, *indices], [shape], [tensor.dtype], body, name, INJECTIVE).outputs[0]
 
 
 # Scatter updates by index tensors.
@@ -64,13 +64,15 @@ def parts_taken(
 
 SCATTER = "scatter"
 """The tag of scatter results."""
-UPDATES = {
-    "update": "{new}",
-    "add": "{old} + {new}",
-    "mul": "{old} * {new}",
-    "min": "T.min({old}, {new})",
-    "max": "T.max({old}, {new})",
+UPDATES: dict[str, Callable[[Scalar, Scalar], Scalar]] = {
+    "add": operator.add,
+    "mul": operator.mul,
+    "min": functools.partial(scalar, "min"),
+    "max": functools.partial(scalar, "max"),
 }
+"""The combinations of the old and the new element."""
+REPLACE = "update"
+"""The reduction that replaces the old element."""
 MEAN = "mean"
 """The reduction that divides each sum by the number of its elements, including the old one."""
 
@@ -91,33 +93,38 @@ def scatter_elements(
     run time.
     """
     what = "topi.scatter_elements"
-    tensor, index, new = _checked(what, data, indices, updates, reduction, (*UPDATES, MEAN))
+    tensor, index, new = _checked(what, data, indices, updates, reduction, (REPLACE, *UPDATES, MEAN))
     place = axis_of(what, axis, tensor.ndim)
     require_equal(f"{what}: 'updates'", new.shape, index.shape)
     if index.ndim != tensor.ndim:
         raise ShapeError(f"{what}: {tensor} and the indices {index} have different numbers of dimensions")
     require_at_most(what, index.shape, tensor.shape, place)
 
-    def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
-        at = [fresh("j") for _ in index.shape]
-        lines, found = counted_index(element(ins[1], at), tensor.shape[place], fresh, from_end)
-        there = [*at[:place], found, *at[place + 1 :]]
-        target = element(outs[0], there)
-        counts = _Counts(tensor, fresh) if reduction == MEAN else None
-        update = UPDATES["add" if counts else reduction].format(old=target, new=element(ins[2], at))
-        return [
-            *(counts.begun() if counts else []),
-            *copied(ins[0], outs[0], tensor.shape, fresh),
-            grid(at, index.shape),
-            *(f"    {line}" for line in lines),
-            f"    {target} = {update}",
-            *([f"    {counts.one_more(there)}"] if counts else []),
-            *(counts.divided(outs[0]) if counts else []),
-        ]
+    def body(b: LoopBuilder, x: Buffer, positions: Buffer, update: Buffer, out: Buffer) -> None:
+        counts = b.alloc(tensor.shape, "int64", "counts") if reduction == MEAN else None
+        if counts is not None:
+            with b.grid(tensor.shape) as at:
+                counts[at] = 1
+        copy(b, x, out, tensor.shape)
+        with b.grid(index.shape) as at:
+            found = counted_index(b, positions[at], tensor.shape[place], from_end)
+            there = (*at[:place], found, *at[place + 1 :])
+            put("add" if counts is not None else reduction, out, there, update[at])
+            if counts is not None:
+                counts[there] = counts[there] + 1
+        if counts is not None:
+            with b.grid(tensor.shape) as at:
+                count = counts[at].astype(tensor.dtype)
+                out[at] = out[at] / count if out.dtype.is_float else out[at] // count
 
-    return TextOp(
+    return LoopOp(
         [tensor, index, new], [tensor.shape], [tensor.dtype], body, "T_scatter_elements", SCATTER
     ).outputs[0]
+
+
+def put(reduction: str, out: Buffer, there: Indices, new: Scalar) -> None:
+    """Combine an element of `out` with `new`."""
+    out[there] = new if reduction == REPLACE else UPDATES[reduction](out[there], new)
 
 
 def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "update") -> Tensor:
@@ -128,7 +135,7 @@ def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "upda
     `scatter_elements`.
     """
     what = "topi.scatter_nd"
-    tensor, index, new = _checked(what, data, indices, updates, mode, tuple(UPDATES))
+    tensor, index, new = _checked(what, data, indices, updates, mode, (REPLACE, *UPDATES))
     count = index.shape[0] if index.ndim else None
     rest = index.shape[1:]
     return _vectors_put(what, (tensor, index, new), mode, count, rest, lambda number, at: [number, *at])
@@ -137,7 +144,7 @@ def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "upda
 def scatter_vectors(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "update") -> Tensor:
     """`scatter_nd` with the index vectors in the last dimension of `indices`, as ONNX's ScatterND and Relax's op."""
     what = "topi.scatter_vectors"
-    tensor, index, new = _checked(what, data, indices, updates, mode, tuple(UPDATES))
+    tensor, index, new = _checked(what, data, indices, updates, mode, (REPLACE, *UPDATES))
     count = index.shape[-1] if index.ndim else None
     rest = index.shape[:-1]
     return _vectors_put(what, (tensor, index, new), mode, count, rest, lambda number, at: [*at, number])
@@ -149,7 +156,7 @@ def _vectors_put(
     mode: str,
     count: Dim | None,
     rest: Sequence[Dim],
-    place_of: Callable[[str, Sequence[str]], Sequence[str]],
+    place_of: Callable[[int, Sequence[Scalar]], Sequence[Indices]],
 ) -> Tensor:
     """Scatter at vectors of `count` indices; `place_of` gives the indices of an entry of the vector at `rest`."""
     tensor, index, new = tensors
@@ -161,54 +168,19 @@ def _vectors_put(
     require_equal(f"{what}: 'updates'", new.shape, [*rest, *tensor.shape[count:]])
     width = len(rest)
 
-    def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
-        at, within = [fresh("j") for _ in rest], [fresh("j") for _ in tensor.shape[count:]]
-        lines: list[str] = []
-        places: list[str] = []
-        for number in range(count):
-            given = element(ins[1], place_of(str(number), at))
-            more, found = counted_index(given, tensor.shape[number], fresh)
-            lines += more
-            places.append(found)
-        target, item = element(outs[0], [*places, *within]), element(ins[2], [*at, *within])
-        return [
-            *copied(ins[0], outs[0], tensor.shape, fresh),
-            grid(at, rest),
-            *(f"    {line}" for line in lines),
-            f"    {grid(within, new.shape[width:])}",
-            f"        {target} = {UPDATES[mode].format(old=target, new=item)}",
-        ]
+    def body(b: LoopBuilder, x: Buffer, positions: Buffer, update: Buffer, out: Buffer) -> None:
+        copy(b, x, out, tensor.shape)
+        with b.grid(rest) as at:
+            found = [
+                counted_index(b, positions[place_of(number, at)], tensor.shape[number])
+                for number in range(count)
+            ]
+            with b.grid(new.shape[width:]) as inner:
+                put(mode, out, [*found, *inner], update[at, inner])
 
-    return TextOp(
+    return LoopOp(
         [tensor, index, new], [tensor.shape], [tensor.dtype], body, "T_scatter_nd", SCATTER
     ).outputs[0]
-
-
-class _Counts:
-    """Statements that count the elements of each sum, and divide by the counts."""
-
-    def __init__(self, tensor: Tensor, fresh: Fresh) -> None:
-        self.tensor, self.name, self.fresh = tensor, fresh("counts"), fresh
-
-    def begun(self) -> list[str]:
-        at = [self.fresh("i") for _ in self.tensor.shape]
-        return [
-            f'{self.name} = T.alloc_buffer({shape_text(self.tensor)}, "int64")',
-            grid(at, self.tensor.shape),
-            f"    {element(self.name, at)} = 1",
-        ]
-
-    def one_more(self, there: Sequence[str]) -> str:
-        return f"{element(self.name, there)} = {element(self.name, there)} + 1"
-
-    def divided(self, target: str) -> list[str]:
-        at = [self.fresh("i") for _ in self.tensor.shape]
-        is_float = self.tensor.dtype.startswith(("float", "bfloat"))
-        number = f'T.cast({element(self.name, at)}, "{self.tensor.dtype}")'
-        return [
-            grid(at, self.tensor.shape),
-            f"    {element(target, at)} = {element(target, at)} {'/' if is_float else '//'} {number}",
-        ]
 
 
 def _checked(
@@ -225,21 +197,19 @@ def _checked(
     return tensor, index, new
 
 
-def copied(source: str, target: str, shape: Sequence[Dim], fresh: Fresh) -> list[str]:
-    """Statements that copy a tensor."""
-    at = [fresh("i") for _ in shape]
-    return [grid(at, shape), f"    {element(target, at)} = {element(source, at)}"]
+def copy(b: LoopBuilder, x: Buffer, out: Buffer, shape: Sequence[Dim]) -> None:
+    """Copy a tensor."""
+    with b.grid(shape) as at:
+        out[at] = x[at]
 
 
-def counted_index(given: str, dim: Dim, fresh: Fresh, from_end: bool = True) -> tuple[list[str], str]:
-    """Statements that compute an index that may count from the end, and its name."""
+def counted_index(b: LoopBuilder, given: Scalar, dim: Dim, from_end: bool = True) -> Scalar:
+    """An index that may count from the end; one too far from the end is unchanged, for the message."""
+    raw = given.index()
     if not from_end:
-        found = fresh("q")
-        return [f"{found} = T.index({given})"], found
-    raw, behind, found = fresh("p"), fresh("r"), fresh("q")
-    lines = [f"{raw} = T.index({given})", f"{behind} = {raw} + ({dim})"]
-    # An index too far from the end is unchanged, for the message.
-    return [*lines, f"{found} = T.Select({raw} < 0 and {behind} >= 0, {behind}, {raw})"], found
+        return raw
+    behind = raw + b.size(dim)
+    return b.select((raw < 0) & (behind >= 0), behind, raw)
 
 
 # Gather elements by index tensors.
@@ -362,18 +332,15 @@ def _vectors_taken(
     width = len(rest)
     within = tensor.shape[batch_dims + count :]
 
-    def vector(number: Any, at: Sequence[Any]) -> list[Any]:  # noqa: ANN401 - expressions or strings
+    def vector(number: Any, at: Sequence[Any]) -> list[Any]:  # noqa: ANN401 - expressions or scalars
         return [*at, number] if is_last else [number, *at]
 
-    def places(names: Sequence[str], at: Sequence[str], fresh: Fresh) -> tuple[list[str], list[str]]:
-        lines: list[str] = []
-        found = [*at[:batch_dims]]
-        for number in range(count):
-            dim = tensor.shape[batch_dims + number]
-            more, place = counted_index(element(names[0], vector(str(number), at)), dim, fresh)
-            lines += more
-            found.append(place)
-        return lines, found
+    def places(b: LoopBuilder, buffers: Sequence[Buffer], at: Sequence[Scalar]) -> list[Scalar]:
+        found = [
+            counted_index(b, buffers[0][vector(number, at)], tensor.shape[batch_dims + number])
+            for number in range(count)
+        ]
+        return [*at[:batch_dims], *found]
 
     if within:
         return parts_taken(tensor, [index], rest, within, places, "T_gather_nd")
@@ -428,7 +395,7 @@ def _taken(what: str, data: Tensor, indices: Sequence[Tensor], from_end: bool = 
             places,
             common,
             within,
-            lambda names, at, fresh: _found(names, places, tensor, common, at, fresh, from_end),
+            lambda b, buffers, at: _found(b, buffers, places, tensor, common, at, from_end),
             "T_adv_index",
         )
 
@@ -466,53 +433,42 @@ def index_put(
     if not fits:
         raise ShapeError(f"{what}: the values {new} do not broadcast to ({', '.join(map(str, whole))})")
 
-    def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
-        at, inner = [fresh("j") for _ in common], [fresh("j") for _ in whole[len(common) :]]
-        lines, found = _found(ins[1:-1], places, tensor, common, at, fresh, from_end)
-        target = element(outs[0], [*found, *inner])
-        item = _broadcast_text(ins[-1], new, whole, [*at, *inner])
-        return [
-            *copied(ins[0], outs[0], tensor.shape, fresh),
-            grid(at, common),
-            *(f"    {line}" for line in lines),
-            f"    {grid(inner, whole[len(common) :])}",
-            f"        {target} = {f'{target} + {item}' if accumulate else item}",
-        ]
+    def body(b: LoopBuilder, x: Buffer, *buffers: Buffer) -> None:
+        *index, update, out = buffers
+        copy(b, x, out, tensor.shape)
+        with b.grid(common) as at:
+            found = _found(b, index, places, tensor, common, at, from_end)
+            with b.grid(whole[len(common) :]) as inner:
+                item = update[_broadcast(new, whole, [*at, *inner])]
+                put("add" if accumulate else REPLACE, out, [*found, *inner], item)
 
-    return TextOp(
+    return LoopOp(
         [tensor, *places, new], [tensor.shape], [tensor.dtype], body, "T_index_put", SCATTER
     ).outputs[0]
 
 
 def _found(
-    names: Sequence[str],
+    b: LoopBuilder,
+    buffers: Sequence[Buffer],
     places: Sequence[Tensor],
     tensor: Tensor,
     common: Sequence[Dim],
-    at: Sequence[str],
-    fresh: Fresh,
+    at: Sequence[Scalar],
     from_end: bool,
-) -> tuple[list[str], list[str]]:
-    """Statements that compute the indices at a position of the common shape, and the names of the indices."""
-    lines: list[str] = []
-    found: list[str] = []
-    for name, place, dim in zip(names, places, tensor.shape, strict=False):
-        more, index = counted_index(_broadcast_text(name, place, common, at), dim, fresh, from_end)
-        lines += more
-        found.append(index)
-    return lines, found
+) -> list[Scalar]:
+    """The indices at a position of the common shape."""
+    return [
+        counted_index(b, buffer[_broadcast(place, common, at)], dim, from_end)
+        for buffer, place, dim in zip(buffers, places, tensor.shape, strict=False)
+    ]
 
 
-def _broadcast_text(name: str, tensor: Tensor, shape: Sequence[Dim], at: Sequence[str]) -> str:
-    """The text of a tensor's element, broadcast to `shape`, at the given indices."""
+def _broadcast(tensor: Tensor, shape: Sequence[Dim], at: Sequence[Scalar]) -> list[Indices]:
+    """The indices of a tensor's element, broadcast to `shape`, at the given position."""
     own, wide = at[len(at) - tensor.ndim :], shape[len(shape) - tensor.ndim :]
-    return element(
-        name,
-        [
-            "0" if size == 1 and other != 1 else i
-            for size, other, i in zip(tensor.shape, wide, own, strict=True)
-        ],
-    )
+    return [
+        0 if size == 1 and other != 1 else i for size, other, i in zip(tensor.shape, wide, own, strict=True)
+    ]
 
 
 def _checked_indices(
