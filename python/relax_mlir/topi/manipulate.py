@@ -8,10 +8,12 @@ from typing import Any
 from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError, UnsupportedError
+from relax_mlir.loops.builder import LoopBuilder
+from relax_mlir.loops.values import Buffer
 from relax_mlir.symbolic import Dim
 from relax_mlir.te import functions
 from relax_mlir.te.expressions import Expr, as_expr
-from relax_mlir.te.tensors import Fresh, Tensor, TextOp, element, grid
+from relax_mlir.te.tensors import LoopOp, Tensor
 from relax_mlir.topi.common import (
     axes_of,
     axis_of,
@@ -393,24 +395,17 @@ def sparse_to_dense(
     if values.ndim:
         require_equal(f"{what}: 'sparse_values'", values.shape, (count,))
 
-    def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
-        at, which = [fresh("i") for _ in shape], fresh("j")
-        lines: list[str] = []
-        found: list[str] = []
-        for number, dim in enumerate(shape):
-            own = [[], [which], [which, str(number)]][index.ndim]
-            more, place = counted_index(element(ins[0], own), dim, fresh)
-            lines += more
-            found.append(place)
-        return [
-            grid(at, shape),
-            f"    {element(outs[0], at)} = T.cast({default_value!r}, '{values.dtype}')",
-            f"for {which} in range({count}):",
-            *(f"    {line}" for line in lines),
-            f"    {element(outs[0], found)} = {element(ins[1], [which] if values.ndim else [])}",
-        ]
+    def body(b: LoopBuilder, positions: Buffer, given: Buffer, out: Buffer) -> None:
+        with b.grid(shape) as at:
+            out[at] = b.const(default_value, values.dtype)
+        with b.loop(count) as j:
+            found = [
+                counted_index(b, positions[((), j, (j, number))[index.ndim]], dim)
+                for number, dim in enumerate(shape)
+            ]
+            out[found] = given[j if values.ndim else ()]
 
-    return TextOp([index, values], [shape], [values.dtype], body, "T_sparse_to_dense", SCATTER).outputs[0]
+    return LoopOp([index, values], [shape], [values.dtype], body, "T_sparse_to_dense", SCATTER).outputs[0]
 
 
 def expand_like(a: Tensor, shape_like: Tensor, axis: int | Sequence[int]) -> Tensor:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from relax_mlir.dialects import dtypes
+from relax_mlir.loops.builder import LoopBuilder
+from relax_mlir.loops.values import Buffer, Scalar
 from relax_mlir.te import functions, reductions
 from relax_mlir.te.expressions import Expr, ExprLike, IterVar, as_expr
-from relax_mlir.te.tensors import Fresh, Tensor, TextOp, compute, element, grid
+from relax_mlir.te.tensors import LoopOp, Tensor, compute
 from relax_mlir.topi.common import (
     axes_of,
     axis_of,
@@ -171,14 +175,14 @@ def cumsum(
 
     `dtype`: elements are converted to it first. `exclusive`: without the element itself.
     """
-    return _cumulative("cumsum", data, axis, dtype, exclusive, 0, "+")
+    return _cumulative("cumsum", data, axis, dtype, exclusive, 0, operator.add)
 
 
 def cumprod(
     data: Tensor, axis: int | None = None, dtype: str | None = None, exclusive: bool | None = None
 ) -> Tensor:
     """The cumulative product; see `cumsum`."""
-    return _cumulative("cumprod", data, axis, dtype, exclusive, 1, "*")
+    return _cumulative("cumprod", data, axis, dtype, exclusive, 1, operator.mul)
 
 
 def _cumulative(
@@ -188,7 +192,7 @@ def _cumulative(
     dtype: str | None,
     exclusive: bool | None,
     start: int,
-    operator: str,
+    combine: Callable[[Scalar, Scalar], Scalar],
 ) -> Tensor:
     """A cumulative result; 16-bit floats are combined in float32."""
     tensor = require(f"topi.{name}: 'data'", data)
@@ -200,45 +204,31 @@ def _cumulative(
     shape, length = tensor.shape, tensor.shape[place]
     before, behind = shape[:place], shape[place + 1 :]
 
-    def rows(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
+    def rows(b: LoopBuilder, x: Buffer, out: Buffer) -> None:
         """Scan the last dimension, with a running total for each row."""
-        at, i, item, total = [fresh("r") for _ in before], fresh("i"), fresh("item"), fresh("total")
-        own = element(outs[0], [*at, i])
-        step = [f"    {total}[0] = {total}[0] {operator} {item}", f"    {own} = {total}[0]"]
-        outer = f"for {at[0]} in T.parallel({before[0]}):" if at else "for _one in T.parallel(1):"
-        return [
-            outer,  # a loop annotation, so that the total stays in a register
-            f"    {grid(at[1:], before[1:])}",
-            f"        {total} = T.alloc_buffer((1,), '{wide}')",
-            f"        {total}[0] = T.{wide}({start})",
-            f"        for {i} in range({length}):",
-            f"            {item} = {_item(element(ins[0], [*at, i]), tensor.dtype, wide)}",
-            *(f"        {line}" for line in (step[::-1] if exclusive else step)),
-        ]
+        with contextlib.ExitStack() as loops:
+            # A loop annotation, so that the total stays in a register.
+            first = loops.enter_context(b.loop(before[0] if before else 1, kind="parallel"))
+            at = (first, *loops.enter_context(b.grid(before[1:]))) if before else ()
+            total = b.alloc((1,), wide, "total")
+            total[0] = start
+            with b.loop(length) as i:
+                item = x[at, i].astype(wide)
+                if exclusive:
+                    out[at, i] = total[0]
+                total[0] = combine(total[0], item)
+                if not exclusive:
+                    out[at, i] = total[0]
 
-    def slices(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
+    def slices(b: LoopBuilder, x: Buffer, out: Buffer) -> None:
         """Scan another dimension: combine each slice with the previous one."""
-        at, to, i, first = [fresh("r") for _ in before], [fresh("j") for _ in behind], fresh("i"), fresh("k")
-        own = element(outs[0], [*at, i, *to])
-        last = element(outs[0], [*at, f"{i} - 1", *to])
-        item = element(ins[0], [*at, f"{i} - 1" if exclusive else i, *to])
-        begin = (
-            f"T.{wide}({start})" if exclusive else _item(element(ins[0], [*at, "0", *to]), tensor.dtype, wide)
-        )
-        return [
-            grid(at, before),
-            f"    for {first} in range(T.min({length}, 1)):",
-            f"        {grid(to, behind)}",
-            f"            {element(outs[0], [*at, first, *to])} = {begin}",
-            f"    for {i} in range(1, {length}):",
-            f"        {grid(to, behind)}",
-            f"            {own} = {last} {operator} {_item(item, tensor.dtype, wide)}",
-        ]
+        with b.grid(before) as at:
+            with b.loop(b.min(length, 1)) as i, b.grid(behind) as to:
+                out[at, i, to] = start if exclusive else x[at, 0, to].astype(wide)
+            with b.loop(1, length) as i, b.grid(behind) as to:
+                item = x[at, i - 1 if exclusive else i, to].astype(wide)
+                out[at, i, to] = combine(out[at, i - 1, to], item)
 
-    op = TextOp([tensor], [shape], [wide], slices if behind else rows, f"T_{name}", CUMULATIVE)
+    op = LoopOp([tensor], [shape], [wide], slices if behind else rows, f"T_{name}", CUMULATIVE)
     found = op.outputs[0]
     return found if wide == kind else computed(shape, lambda *i: found(*i).astype(kind), "T_cast", CUMULATIVE)
-
-
-def _item(text: str, dtype: str, wide: str) -> str:
-    return text if dtype == wide else f"T.cast({text}, '{wide}')"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -16,7 +15,9 @@ from relax_mlir import topi
 from relax_mlir.builder import BlockBuilder
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import ArgumentError, UnsupportedError
-from relax_mlir.te.tensors import Fresh, Tensor, TextOp, element, grid
+from relax_mlir.loops.builder import LoopBuilder
+from relax_mlir.loops.values import Buffer
+from relax_mlir.te.tensors import LoopOp, Tensor
 
 # Reinterpret the bits of elements as another dtype.
 
@@ -24,14 +25,11 @@ from relax_mlir.te.tensors import Fresh, Tensor, TextOp, element, grid
 def bit_cast(x: Tensor, dtype: str) -> Tensor:
     """Reinterpret the bits of `x` as elements of `dtype`, which has the same width."""
 
-    def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
-        at = [fresh("i") for _ in x.shape]
-        return [
-            grid(at, x.shape),
-            f'    {element(outs[0], at)} = T.reinterpret("{dtype}", {element(ins[0], at)})',
-        ]
+    def body(b: LoopBuilder, given: Buffer, out: Buffer) -> None:
+        with b.grid(x.shape) as at:
+            out[at] = given[at].bits(dtype)
 
-    return TextOp([x], [x.shape], [dtype], body, "T_bit_cast").outputs[0]
+    return LoopOp([x], [x.shape], [dtype], body, "T_bit_cast").outputs[0]
 
 
 # Dtypes of 8, 4 and 2 bits that this project lacks, stored as int8 or uint8.

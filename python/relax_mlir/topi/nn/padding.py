@@ -9,10 +9,12 @@ from typing import Any
 from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
 from relax_mlir.error import ArgumentError, ShapeError
+from relax_mlir.loops.builder import LoopBuilder
+from relax_mlir.loops.values import Buffer
 from relax_mlir.symbolic import Dim
 from relax_mlir.te import functions
 from relax_mlir.te.expressions import Expr, ExprLike, as_expr
-from relax_mlir.te.tensors import Fresh, Tensor, TextOp, element, grid
+from relax_mlir.te.tensors import LoopOp, Tensor
 from relax_mlir.topi.common import computed, dims_of, one_or_listed, require, size
 from relax_mlir.topi.tag import INJECTIVE
 
@@ -127,29 +129,19 @@ def _by_rows(tensor: Tensor, shape: Sequence[Dim], before: Sequence[Dim], place:
     }
     last = len(shape) - 1
 
-    def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
-        data, tables = ins[0], dict(zip(padded, ins[1:], strict=True))
-        at, there = [fresh("i") for _ in shape], [fresh("p") for _ in shape]
-        row = [there[axis] if axis in places else at[axis] for axis in range(last)]
-        lines = [grid(at[:last], shape[:last])]
-        lines += [
-            f"    {there[axis]} = T.index({tables[axis]}[{at[axis]}])" for axis in padded if axis != last
-        ]
+    def body(b: LoopBuilder, x: Buffer, *buffers: Buffer) -> None:
+        *indices, out = buffers
+        tables = dict(zip(padded, indices, strict=True))
         first, length, whole = before[last], tensor.shape[last], shape[last]
-        i = at[last]
-        for begin, end in ((0, first), (first + length, whole)) if last in places else ():
-            lines += [
-                f"    for {i} in range({begin}, {end}):",
-                f"        {there[last]} = T.index({tables[last]}[{i}])",
-                f"        {element(outs[0], [*at[:last], i])} = {element(data, [*row, there[last]])}",
-            ]
-        return [
-            *lines,
-            f"    for {i} in range({length}):",
-            f"        {element(outs[0], [*at[:last], f'{i} + ({first})'])} = {element(data, [*row, i])}",
-        ]
+        with b.grid(shape[:last]) as at:
+            row = [tables[axis][i].index() if axis in tables else i for axis, i in enumerate(at)]
+            for begin, end in ((0, first), (first + length, whole)) if last in tables else ():
+                with b.loop(begin, end) as i:
+                    out[at, i] = x[row, tables[last][i].index()]
+            with b.loop(length) as i:
+                out[at, i + b.size(first)] = x[row, i]
 
-    return TextOp([tensor, *places.values()], [shape], [tensor.dtype], body, "T_pad", INJECTIVE).outputs[0]
+    return LoopOp([tensor, *places.values()], [shape], [tensor.dtype], body, "T_pad", INJECTIVE).outputs[0]
 
 
 def _is_size(amount: Dim) -> bool:

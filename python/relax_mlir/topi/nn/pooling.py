@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError
+from relax_mlir.loops.builder import LoopBuilder
+from relax_mlir.loops.values import Buffer, Scalar, Term, limit
 from relax_mlir.symbolic import Dim
 from relax_mlir.te import functions, reductions
 from relax_mlir.te.expressions import Expr, IterVar, as_expr
-from relax_mlir.te.tensors import Fresh, Tensor, TextOp, compute, element, grid
+from relax_mlir.te.tensors import LoopOp, Tensor, compute
 from relax_mlir.topi import reduce
 from relax_mlir.topi.common import (
     computed,
@@ -419,40 +422,34 @@ def _along(tensor: Tensor, axis: int, count: Dim, pool_type: str) -> Tensor:
     if length == count:
         return computed(shape, lambda *i: tensor(*i), "T_adaptive_pool", f"adaptive_pool_{pool_type}")
     is_mean = pool_type == "avg"
-    is_float = tensor.dtype.startswith(("float", "bfloat"))
-    if is_mean:
-        initial = f"T.{tensor.dtype}(0)"
-    else:
-        initial = f"-T.infinity('{tensor.dtype}')" if is_float else f"T.min_value('{tensor.dtype}')"
+    outer, inner = tensor.shape[:axis], tensor.shape[axis + 1 :]
 
-    def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
+    def body(b: LoopBuilder, x: Buffer, out: Buffer) -> None:
         """Combine rows with rows, so that the innermost loop is contiguous."""
-        before = [fresh("i") for _ in tensor.shape[:axis]]
-        after = [fresh("i") for _ in tensor.shape[axis + 1 :]]
-        window, begin, end, place = (fresh(name) for name in ("w", "begin", "end", "p"))
-        target = element(outs[0], [*before, window, *after])
-        item = element(ins[0], [*before, place, *after])
-        combined = f"{target} + {item}" if is_mean else f"T.max({target}, {item})"
-        rest = tensor.shape[axis + 1 :]
-        lines = [
-            grid([*before, window], [*tensor.shape[:axis], count]),
-            f"    {begin} = {window} * ({length}) // ({count})",
-            f"    {end} = T.min((({window} + 1) * ({length}) + ({count}) - 1) // ({count}), {length})",
-            f"    {grid(after, rest)}",
-            f"        {target} = {initial}",
-            f"    for {place} in range({begin}, {end}):",
-            f"        {grid(after, rest)}",
-            f"            {target} = {combined}",
-        ]
-        if is_mean:
-            lines += [
-                f"    {grid(after, rest)}",
-                f'        {target} = {target} / T.cast({end} - {begin}, "{tensor.dtype}")',
-            ]
-        return lines
+        whole, windows = b.size(length), b.size(count)
+        initial = b.const(0, tensor.dtype) if is_mean else lowest(b, out)
+        with b.grid([*outer, count]) as (*before, window):
+            begin = window * whole // windows
+            end = b.min(((window + 1) * whole + windows - 1) // windows, whole)
+            with b.grid(inner) as after:
+                out[before, window, after] = initial
+            with b.loop(begin, end) as i, b.grid(inner) as after:
+                old, item = out[before, window, after], x[before, i, after]
+                out[before, window, after] = old + item if is_mean else b.max(old, item)
+            if is_mean:
+                with b.grid(inner) as after:
+                    number = (end - begin).astype(tensor.dtype)
+                    out[before, window, after] = out[before, window, after] / number
 
     name = f"adaptive_pool_{pool_type}"
-    return TextOp([tensor], [shape], [tensor.dtype], body, f"T_{name}", name).outputs[0]
+    return LoopOp([tensor], [shape], [tensor.dtype], body, f"T_{name}", name).outputs[0]
+
+
+def lowest(b: LoopBuilder, buffer: Buffer) -> Scalar:
+    """The lowest value of the dtype of a buffer: minus infinity for floats."""
+    return (
+        b.const(-math.inf, buffer.dtype.name) if buffer.dtype.is_float else limit("min_value", buffer.dtype)
+    )
 
 
 GRADIENT = "pool_grad"
@@ -495,62 +492,65 @@ def pool_grad(
         counts = [w.count(length, ceil_mode=ceil_mode) for w, length in zip(windows, lengths, strict=True)]
     require_equal(f"{what}: 'grads'", given.shape, [*tensor.shape[:2], *counts])
 
-    def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
-        grad, source = ins
-        n, c, oy, ox, v, u, y, x = (fresh(name) for name in ("n", "c", "oy", "ox", "v", "u", "y", "x"))
-        whole = [fresh("i") for _ in range(4)]
-        lines = [
-            grid(whole, tensor.shape),
-            f"    {element(outs[0], whole)} = T.{tensor.dtype}(0)",
-            grid([n, c, oy, ox], given.shape),
-        ]
-        begin, end = [fresh("begin") for _ in "yx"], [fresh("end") for _ in "yx"]
-        spans: list[str] = []
-        firsts: list[str] = []
-        for axis, (at, window, length) in enumerate(zip((oy, ox), windows, lengths, strict=True)):
-            first = f"({at} * {window.stride} - {window.before})"
-            apart = window.dilation
+    def windows_at(b: LoopBuilder, at: Sequence[Scalar]) -> list[_Taps]:
+        return [_Taps(b, i, window, length) for i, window, length in zip(at, windows, lengths, strict=True)]
 
-            def taps_up_to(place: str, first: str = first, apart: int = apart) -> str:
-                """The number of elements of the window before an index."""
-                room = f"{place} - {first}"
-                return f"({room})" if apart == 1 else f"(({room} + {apart - 1}) // {apart})"
+    def means(b: LoopBuilder, grad: Buffer, x: Buffer, out: Buffer) -> None:
+        with b.grid(given.shape) as (n, c, *at):
+            rows, columns = windows_at(b, at)
+            with b.loop(*rows.inside) as v, b.loop(*columns.inside) as u:
+                target = (n, c, rows.index(v), columns.index(u))
+                count = (rows.count(count_include_pad) * columns.count(count_include_pad)).astype(
+                    tensor.dtype
+                )
+                out[target] = out[target] + grad[n, c, at] / count
 
-            size = window.size
-            lines += [
-                f"    {begin[axis]} = T.max({taps_up_to('0')}, 0)",
-                f"    {end[axis]} = T.min({taps_up_to(str(length))}, {size})",
-            ]
-            padded = f"T.min({taps_up_to(f'{length} + {window.after}')}, {size})"
-            spans.append(padded if count_include_pad else f"({end[axis]} - {begin[axis]})")
-            firsts.append(first)
-        loops = [
-            f"    for {v} in range({begin[0]}, {end[0]}):",
-            f"        for {u} in range({begin[1]}, {end[1]}):",
-            f"            {y} = {firsts[0]} + {v} * {windows[0].dilation}",
-            f"            {x} = {firsts[1]} + {u} * {windows[1].dilation}",
-        ]
-        own = f"{grad}[{n}, {c}, {oy}, {ox}]"
-        target = f"{outs[0]}[{n}, {c}, {y}, {x}]"
-        if pool_type == "avg":
-            count = f"T.cast({spans[0]} * {spans[1]}, '{tensor.dtype}')"
-            return [*lines, *loops, f"            {target} = {target} + {own} / {count}"]
-        best, place = fresh("best"), fresh("place")
-        item = f"{source}[{n}, {c}, {y}, {x}]"
-        chosen = f"{outs[0]}[{n}, {c}, T.index({place}[0]), T.index({place}[1])]"
-        return [
-            f"{best} = T.alloc_buffer((1,), '{tensor.dtype}')",
-            f"{place} = T.alloc_buffer((2,), 'int64')",
-            *lines,
-            f"    {place}[0] = -1",
-            f"    {best}[0] = -T.infinity('{tensor.dtype}')",
-            *loops,
-            f"            if {place}[0] < 0 or {item} > {best}[0] or (T.isnan({item}) and not T.isnan({best}[0])):",
-            f"                {best}[0] = {item}",
-            f"                {place}[0] = T.cast({y}, 'int64')",
-            f"                {place}[1] = T.cast({x}, 'int64')",
-            f"    if {place}[0] >= 0:",
-            f"        {chosen} = {chosen} + {own}",
-        ]
+    def maxima(b: LoopBuilder, grad: Buffer, x: Buffer, out: Buffer) -> None:
+        best, place = b.alloc((1,), tensor.dtype, "best"), b.alloc((2,), "int64", "place")
+        with b.grid(given.shape) as (n, c, *at):
+            rows, columns = windows_at(b, at)
+            place[0] = -1
+            best[0] = -math.inf
+            with b.loop(*rows.inside) as v, b.loop(*columns.inside) as u:
+                y, z = rows.index(v), columns.index(u)
+                item = x[n, c, y, z]
+                is_first_nan = b.call("isnan", item) & ~b.call("isnan", best[0])
+                with b.when((place[0] < 0) | (item > best[0]) | is_first_nan):
+                    best[0] = item
+                    place[0] = y.astype("int64")
+                    place[1] = z.astype("int64")
+            with b.when(place[0] >= 0):
+                chosen = (n, c, place[0].index(), place[1].index())
+                out[chosen] = out[chosen] + grad[n, c, at]
 
-    return TextOp([given, tensor], [tensor.shape], [tensor.dtype], body, "T_pool_grad", GRADIENT).outputs[0]
+    def body(b: LoopBuilder, grad: Buffer, x: Buffer, out: Buffer) -> None:
+        with b.grid(tensor.shape) as at:
+            out[at] = 0
+        (means if pool_type == "avg" else maxima)(b, grad, x, out)
+
+    return LoopOp([given, tensor], [tensor.shape], [tensor.dtype], body, "T_pool_grad", GRADIENT).outputs[0]
+
+
+class _Taps:
+    """The elements of a window along a dimension that are inside the tensor."""
+
+    def __init__(self, b: LoopBuilder, at: Scalar, window: Window, length: Dim) -> None:
+        self.b, self.window, self.length = b, window, length
+        self.first = at * window.stride - window.before
+        self.inside = b.max(self._up_to(0), 0), b.min(self._up_to(b.size(length)), window.size)
+        """The range of their numbers."""
+
+    def _up_to(self, place: Term) -> Scalar:
+        """The number of elements of the window before an index."""
+        room, dilation = place - self.first, self.window.dilation
+        return room if dilation == 1 else (room + (dilation - 1)) // dilation
+
+    def count(self, include_padding: bool) -> Scalar:
+        """The number of elements, of which the mean is."""
+        if not include_padding:
+            return self.inside[1] - self.inside[0]
+        return self.b.min(self._up_to(self.b.size(self.length + self.window.after)), self.window.size)
+
+    def index(self, number: Scalar) -> Scalar:
+        """The index of an element of the window in the tensor."""
+        return self.first + number * self.window.dilation
