@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relax_mlir.error import ArgumentError, ShapeError, UnsupportedError, expect
+from relax_mlir.loops.builder import LoopBuilder
+from relax_mlir.loops.values import Buffer, Scalar, Term, cast
+from relax_mlir.symbolic import Dim
 from relax_mlir.te import functions
 from relax_mlir.te.expressions import Expr
-from relax_mlir.te.tensors import Fresh, Tensor, TextOp
+from relax_mlir.te.tensors import LoopOp, Tensor
 from relax_mlir.topi.common import (
     computed,
     index_tensor_of,
@@ -58,30 +62,25 @@ def get_valid_counts(
     tensor = _boxes(what, data, score_index + 1)
     batch, count, width = tensor.shape
 
-    def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
-        boxes = ins[0]
-        valid, out, places = outs
-        b, i, k, to = fresh("b"), fresh("i"), fresh("k"), fresh("to")
-        counts = f"{boxes}[{b}, {i}, {score_index}] > {_number(score_threshold, tensor.dtype)}"
-        if id_index >= 0:
-            counts = f"{counts} and {boxes}[{b}, {i}, {id_index}] >= {_number(0, tensor.dtype)}"
-        return [
-            f"for {b} in range({batch}):",
-            f"    {valid}[{b}] = 0",
-            f"    for {i} in range({count}):",
-            f"        {places}[{b}, {i}] = -1",
-            f"        for {k} in range({width}):",
-            f"            {out}[{b}, {i}, {k}] = {_number(-1, tensor.dtype)}",
-            f"    for {i} in range({count}):",
-            f"        if {counts}:",
-            f"            {to} = T.index({valid}[{b}])",
-            f"            {places}[{b}, {to}] = T.cast({i}, 'int32')",
-            f"            for {k} in range({width}):",
-            f"                {out}[{b}, {to}, {k}] = {boxes}[{b}, {i}, {k}]",
-            f"            {valid}[{b}] = {valid}[{b}] + 1",
-        ]
+    def body(b: LoopBuilder, boxes: Buffer, valid: Buffer, out: Buffer, places: Buffer) -> None:
+        with b.loop(batch) as n:
+            valid[n] = 0
+            with b.loop(count) as i:
+                places[n, i] = -1
+                with b.loop(width) as k:
+                    out[n, i, k] = -1
+            with b.loop(count) as i:
+                counts = boxes[n, i, score_index] > float(score_threshold)
+                if id_index >= 0:
+                    counts = counts & (boxes[n, i, id_index] >= 0)
+                with b.when(counts):
+                    to = valid[n].index()
+                    places[n, to] = i.astype("int32")
+                    with b.loop(width) as k:
+                        out[n, to, k] = boxes[n, i, k]
+                    valid[n] = valid[n] + 1
 
-    return TextOp(
+    return LoopOp(
         [tensor],
         [(batch,), tensor.shape, (batch, count)],
         ["int32", tensor.dtype, "int32"],
@@ -184,60 +183,61 @@ def _chosen(tensor: Tensor, counts: Tensor, order: Tensor, rules: _Rules) -> lis
     batch, count, width = tensor.shape
     kind = tensor.dtype
 
-    def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
-        (boxes, valid, sorted_), (out, places, number) = ins, outs
-        b, i, j, k, at = (fresh(n) for n in "bijkp")
-        keep, union, common = fresh("keep"), fresh("union"), fresh("common")
-        zero, minus = _number(0, kind), _number(-1, kind)
-        least = _number(rules.score_threshold, kind)
-        top = f"T.min({keep}, {rules.top_k})" if rules.top_k > 0 else keep
-        room = f" and {number}[{b}, 0] < {rules.max_output_size}" if rules.max_output_size > 0 else ""
-        own_class = rules.id_index >= 0 and not rules.force_suppress
-        same = (
-            f" and {out}[{b}, {i}, {rules.id_index}] == {out}[{b}, {j}, {rules.id_index}]"
-            if own_class
-            else ""
-        )
-        score = rules.score_index
-        return [
-            f"for {b} in range({batch}):",
-            f"    {keep} = T.max(T.min(T.index({valid}[{b}]), {count}), 0)",
-            f"    {number}[{b}, 0] = 0",
-            f"    for {i} in range({count}):",
-            f"        {places}[{b}, {i}] = -1",
-            f"        for {k} in range({width}):",
-            f"            {out}[{b}, {i}, {k}] = {minus}",
-            f"    for {i} in range({top}):",
-            f"        {at} = T.index({sorted_}[{b}, {i}])",
-            f"        {places}[{b}, {i}] = T.cast({sorted_}[{b}, {i}], 'int32')",
-            f"        for {k} in range({width}):",
-            f"            {out}[{b}, {i}, {k}] = {boxes}[{b}, {at}, {k}]",
-            f"    for {i} in range({top}):",
-            f"        if {out}[{b}, {i}, {score}] > {least} and {places}[{b}, {i}] >= 0{room}:",
-            f"            {number}[{b}, 0] = {number}[{b}, 0] + 1",
-            f"            for {j} in range({i} + 1, {top}):",
-            f"                if {out}[{b}, {j}, {score}] > {least} and {places}[{b}, {j}] >= 0{same}:",
-            *(
-                f"                    {line}"
-                for line in overlap_lines(
-                    [f"{out}[{b}, {i}, {rules.coord_start + n}]" for n in range(4)],
-                    [f"{out}[{b}, {j}, {rules.coord_start + n}]" for n in range(4)],
-                    common,
-                    union,
-                    zero,
-                )
-            ),
-            f"                    if {_overlaps(common, union, rules.iou_threshold, zero, kind)}:",
-            f"                        {places}[{b}, {j}] = -1",
-            f"                        for {k} in range({width}):",
-            f"                            {out}[{b}, {j}, {k}] = {minus}",
-            "        else:",
-            f"            {places}[{b}, {i}] = -1",
-            f"            for {k} in range({width}):",
-            f"                {out}[{b}, {i}, {k}] = {minus}",
-        ]
+    def body(
+        b: LoopBuilder,
+        boxes: Buffer,
+        valid: Buffer,
+        sorted_: Buffer,
+        out: Buffer,
+        places: Buffer,
+        number: Buffer,
+    ) -> None:
+        def drop(n: Scalar, i: Scalar) -> None:
+            places[n, i] = -1
+            with b.loop(width) as k:
+                out[n, i, k] = -1
 
-    return TextOp(
+        def is_left(n: Scalar, i: Scalar) -> Scalar:
+            return (out[n, i, rules.score_index] > rules.score_threshold) & (places[n, i] >= 0)
+
+        def corners(n: Scalar, i: Scalar) -> list[Scalar]:
+            return [out[n, i, rules.coord_start + side] for side in range(4)]
+
+        def suppress(n: Scalar, i: Scalar, j: Scalar) -> None:
+            """Drop box `j` if it overlaps box `i`."""
+            common, union = overlap(b, corners(n, i), corners(n, j))
+            with b.when(b.select(union > 0, common / union, 0) >= rules.iou_threshold):
+                drop(n, j)
+
+        with b.loop(batch) as n:
+            keep = b.max(b.min(valid[n].index(), count), 0)
+            top = b.min(keep, rules.top_k) if rules.top_k > 0 else keep
+            number[n, 0] = 0
+            with b.loop(count) as i:
+                drop(n, i)
+            with b.loop(top) as i:
+                places[n, i] = sorted_[n, i].astype("int32")
+                at = sorted_[n, i].index()
+                with b.loop(width) as k:
+                    out[n, i, k] = boxes[n, at, k]
+            with b.loop(top) as i:
+                is_kept = is_left(n, i)
+                if rules.max_output_size > 0:
+                    is_kept = is_kept & (number[n, 0] < rules.max_output_size)
+                with b.when(is_kept):
+                    number[n, 0] = number[n, 0] + 1
+                    with b.loop(i + 1, top) as j:
+                        may_overlap = is_left(n, j)
+                        if rules.id_index >= 0 and not rules.force_suppress:
+                            may_overlap = may_overlap & (
+                                out[n, i, rules.id_index] == out[n, j, rules.id_index]
+                            )
+                        with b.when(may_overlap):
+                            suppress(n, i, j)
+                with b.otherwise():
+                    drop(n, i)
+
+    return LoopOp(
         [tensor, counts, order],
         [tensor.shape, (batch, count), (batch, 1)],
         [kind, "int32", "int32"],
@@ -247,52 +247,37 @@ def _chosen(tensor: Tensor, counts: Tensor, order: Tensor, rules: _Rules) -> lis
     ).outputs
 
 
-def _overlaps(common: str, union: str, threshold: float, zero: str, kind: str) -> str:
-    share = f"T.Select({union} > {zero}, {common} / {union}, {zero})"
-    return f"{share} >= {_number(threshold, kind)}"
-
-
-def overlap_lines(
-    first: Sequence[str], second: Sequence[str], common: str, union: str, zero: str
-) -> list[str]:
-    """Statements that compute the areas of intersection and union of two boxes. Corners come in any order."""
-    sides: list[str] = []
-    areas: list[tuple[str, str]] = []
+def overlap(b: LoopBuilder, first: Sequence[Scalar], second: Sequence[Scalar]) -> tuple[Scalar, Scalar]:
+    """The areas of intersection and union of two boxes, each of two corners in any order."""
+    sides: list[Scalar] = []
+    lengths: list[tuple[Scalar, Scalar]] = []
     for axis in range(2):
-        a = first[axis], first[axis + 2]
-        b = second[axis], second[axis + 2]
-        begins, ends = (
-            [f"T.{function}({pair[0]}, {pair[1]})" for pair in (a, b)] for function in ("min", "max")
+        (begin, end), (other_begin, other_end) = (
+            (b.min(box[axis], box[axis + 2]), b.max(box[axis], box[axis + 2])) for box in (first, second)
         )
-        sides.append(f"T.max(T.min({ends[0]}, {ends[1]}) - T.max({begins[0]}, {begins[1]}), {zero})")
-        areas.append((f"({ends[0]} - {begins[0]})", f"({ends[1]} - {begins[1]})"))
-    return [
-        f"{common} = {sides[0]} * {sides[1]}",
-        f"{union} = {areas[0][0]} * {areas[1][0]} + {areas[0][1]} * {areas[1][1]} - {common}",
-    ]
+        sides.append(b.max(b.min(end, other_end) - b.max(begin, other_begin), 0))
+        lengths.append((end - begin, other_end - other_begin))
+    common = sides[0] * sides[1]
+    return common, lengths[0][0] * lengths[1][0] + lengths[0][1] * lengths[1][1] - common
 
 
 def _compacted(chosen: Tensor, places: Tensor, number: Tensor) -> list[Tensor]:
     """The original indices of the remaining boxes, followed by -1."""
     batch, count = chosen.shape
 
-    def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
-        left, stood = ins
-        b, i, to, at = fresh("b"), fresh("i"), fresh("to"), fresh("p")
-        return [
-            f"{to} = T.alloc_buffer((1,), 'int64')",
-            f"for {b} in range({batch}):",
-            f"    {to}[0] = 0",
-            f"    for {i} in range({count}):",
-            f"        {outs[0]}[{b}, {i}] = -1",
-            f"    for {i} in range({count}):",
-            f"        {at} = T.index({left}[{b}, {i}])",
-            f"        if {at} >= 0:",
-            f"            {outs[0]}[{b}, T.index({to}[0])] = T.cast({stood}[{b}, {at}], 'int32')",
-            f"            {to}[0] = {to}[0] + 1",
-        ]
+    def body(b: LoopBuilder, left: Buffer, original: Buffer, out: Buffer) -> None:
+        to = b.alloc((1,), "int64", "to")
+        with b.loop(batch) as n:
+            to[0] = 0
+            with b.loop(count) as i:
+                out[n, i] = -1
+            with b.loop(count) as i:
+                at = left[n, i].index()
+                with b.when(at >= 0):
+                    out[n, to[0].index()] = original[n, at].astype("int32")
+                    to[0] = to[0] + 1
 
-    found = TextOp([chosen, places], [chosen.shape], ["int32"], body, "T_box_indices", BOXES).outputs[0]
+    found = LoopOp([chosen, places], [chosen.shape], ["int32"], body, "T_box_indices", BOXES).outputs[0]
     return [found, number]
 
 
@@ -300,22 +285,18 @@ def _moved_up(kept: Tensor, score_index: int) -> Tensor:
     """The remaining boxes, followed by rows of -1."""
     batch, count, width = kept.shape
 
-    def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
-        b, i, k, to = fresh("b"), fresh("i"), fresh("k"), fresh("to")
-        return [
-            f"{to} = T.alloc_buffer((1,), 'int64')",
-            f"for {b} in range({batch}):",
-            f"    {to}[0] = 0",
-            f"    for {i}, {k} in T.grid({count}, {width}):",
-            f"        {outs[0]}[{b}, {i}, {k}] = {_number(-1, kept.dtype)}",
-            f"    for {i} in range({count}):",
-            f"        if {ins[0]}[{b}, {i}, {score_index}] >= {_number(0, kept.dtype)}:",
-            f"            for {k} in range({width}):",
-            f"                {outs[0]}[{b}, T.index({to}[0]), {k}] = {ins[0]}[{b}, {i}, {k}]",
-            f"            {to}[0] = {to}[0] + 1",
-        ]
+    def body(b: LoopBuilder, boxes: Buffer, out: Buffer) -> None:
+        to = b.alloc((1,), "int64", "to")
+        with b.loop(batch) as n:
+            to[0] = 0
+            with b.grid((count, width)) as (i, k):
+                out[n, i, k] = -1
+            with b.loop(count) as i, b.when(boxes[n, i, score_index] >= 0):
+                with b.loop(width) as k:
+                    out[n, to[0].index(), k] = boxes[n, i, k]
+                to[0] = to[0] + 1
 
-    return TextOp([kept], [kept.shape], [kept.dtype], body, "T_boxes", BOXES).outputs[0]
+    return LoopOp([kept], [kept.shape], [kept.dtype], body, "T_boxes", BOXES).outputs[0]
 
 
 def all_class_non_max_suppression(
@@ -367,58 +348,38 @@ def all_class_non_max_suppression(
     ]
     given = [item for item in limits if isinstance(item, Tensor)]
 
-    def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
-        box, score, sorted_, *numbers = ins
-        found, number = outs
+    def body(b: LoopBuilder, box: Buffer, score: Buffer, sorted_: Buffer, *buffers: Buffer) -> None:
+        *numbers, found, number = buffers
         rest = iter(numbers)
-        most, overlap, least = (
-            f"{next(rest)}[0]" if isinstance(item, Tensor) else _literal(item, dtype)
-            for item, dtype in zip(limits, ("", kind, weight.dtype), strict=True)
-        )
-        b, c, i, j, k = (fresh(n) for n in "bcijk")
-        own, other, before = fresh("own"), fresh("other"), fresh("before")
-        alive, common, union, to = fresh("alive"), fresh("common"), fresh("union"), fresh("to")
-        zero = _number(0, kind)
-        return [
-            f"{alive} = T.alloc_buffer((1,), 'int64')",
-            f"{before} = T.alloc_buffer((1,), 'int64')",
-            f"{number}[0] = 0",
-            f"for {i}, {k} in T.grid({batch * classes * count}, 3):",
-            f"    {found}[{i}, {k}] = -1",
-            f"for {b} in range({batch}):",
-            f"    for {c} in range({classes}):",
-            f"        {before}[0] = {number}[0]",
-            f"        for {i} in range({count}):",
-            f"            {own} = T.index({sorted_}[{b}, {c}, {i}])",
-            f"            {alive}[0] = 1",
-            f"            if not {score}[{b}, {c}, {own}] > {least}:",
-            f"                {alive}[0] = 0",
-            f"            if {number}[0] - {before}[0] >= {most}:",
-            f"                {alive}[0] = 0",
-            f"            if {alive}[0] == 1:",
-            f"                for {j} in range(T.index({before}[0]), T.index({number}[0])):",
-            f"                    {other} = T.index({found}[{j}, 2])",
-            *(
-                f"                    {line}"
-                for line in overlap_lines(
-                    [f"{box}[{b}, {own}, {n}]" for n in range(4)],
-                    [f"{box}[{b}, {other}, {n}]" for n in range(4)],
-                    common,
-                    union,
-                    zero,
-                )
-            ),
-            f"                    if {union} > {zero} and {common} / {union} > {overlap}:",
-            f"                        {alive}[0] = 0",
-            f"            if {alive}[0] == 1:",
-            f"                {to} = T.index({number}[0])",
-            f"                {found}[{to}, 0] = T.cast({b}, 'int64')",
-            f"                {found}[{to}, 1] = T.cast({c}, 'int64')",
-            f"                {found}[{to}, 2] = T.cast({own}, 'int64')",
-            f"                {number}[0] = {number}[0] + 1",
-        ]
+        most, most_overlap, least = (next(rest)[0] if isinstance(item, Tensor) else item for item in limits)
 
-    return TextOp(
+        def corners(n: Scalar, i: Scalar) -> list[Scalar]:
+            return [box[n, i, side] for side in range(4)]
+
+        alive, before = b.alloc((1,), "int64", "alive"), b.alloc((1,), "int64", "before")
+        number[0] = 0
+        with b.grid((batch * classes * count, 3)) as (i, k):
+            found[i, k] = -1
+        with b.grid((batch, classes)) as (n, c):
+            before[0] = number[0]
+            with b.loop(count) as i:
+                own = sorted_[n, c, i].index()
+                alive[0] = 1
+                with b.when(~(score[n, c, own] > least)):
+                    alive[0] = 0
+                with b.when(number[0] - before[0] >= most):
+                    alive[0] = 0
+                with b.when(alive[0] == 1), b.loop(before[0].index(), number[0].index()) as j:
+                    common, union = overlap(b, corners(n, own), corners(n, found[j, 2].index()))
+                    with b.when((union > 0) & (common / union > most_overlap)):
+                        alive[0] = 0
+                with b.when(alive[0] == 1):
+                    to = number[0].index()
+                    for field, place in enumerate((n, c, own)):
+                        found[to, field] = place.astype("int64")
+                    number[0] = number[0] + 1
+
+    return LoopOp(
         [tensor, weight, order, *given],
         [(batch * classes * count, 3), (1,)],
         ["int64", "int64"],
@@ -435,15 +396,6 @@ def _boxes(what: str, data: Tensor, least: int) -> Tensor:
     if tensor.ndim != 3 or not isinstance(width, int) or width < least:
         raise ShapeError(f"{what}: {tensor} is not (batch, boxes, {least} numbers or more)")
     return tensor
-
-
-def _number(value: float, dtype: str) -> str:
-    return f"T.{dtype}({float(value)!r})"
-
-
-def _literal(value: float, dtype: str) -> str:
-    """A number as text; an integer if there is no dtype."""
-    return _number(value, dtype) if dtype else str(int(value))
 
 
 def _one(what: str, tensor: Tensor, dtype: str) -> Tensor:
@@ -586,85 +538,37 @@ def roi_align_nchw(
     _, channels, height, width = tensor.shape
     kind, scale = "float64" if tensor.dtype == "float64" else "float32", float(spatial_scale)
 
-    def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
-        image, region = ins
-        r, c, ph, pw, iy, ix, b = (fresh(n) for n in ("r", "c", "ph", "pw", "iy", "ix", "b"))
-        total = fresh("total")
-        number = {"y": fresh("ny"), "x": fresh("nx")}
-        begin, cell = {a: fresh(f"begin_{a}") for a in "yx"}, {a: fresh(f"cell_{a}") for a in "yx"}
-        place, low, high = ({a: fresh(f"{n}_{a}") for a in "yx"} for n in ("place", "low", "high"))
-        rest = {a: fresh(f"rest_{a}") for a in "yx"}
-        half = f" - T.{kind}(0.5)" if aligned else ""
-        lines = [
-            f"{total} = T.alloc_buffer((1,), '{kind}')",
-            f"for {r} in range({regions.shape[0]}):",
-            f"    {b} = T.index(T.cast({region}[{r}, 0], 'int64'))",
-        ]
-        for axis, number_of, first, last in (("y", rows, 2, 4), ("x", columns, 1, 3)):
-            corner = [
-                f"T.cast({region}[{r}, {n}], '{kind}') * T.{kind}({scale!r}){half}" for n in (first, last)
-            ]
-            span = f"({corner[1]} - ({corner[0]}))"
-            if not aligned:
-                span = f"T.max({span}, T.{kind}(1))"
-            count = (
-                str(sample_ratio) if sample_ratio > 0 else f"T.index(T.cast(T.ceil({cell[axis]}), 'int64'))"
-            )
-            lines += [
-                f"    {begin[axis]} = {corner[0]}",
-                f"    {cell[axis]} = {span} / T.{kind}({number_of})",
-                f"    {number[axis]} = T.max({count}, 0)",
-            ]
-        lines += [
-            f"    for {c}, {ph}, {pw} in T.grid({channels}, {rows}, {columns}):",
-            f"        {total}[0] = {f'T.{kind}(0)' if mode == 'avg' else f'-T.infinity({kind!r})'}",
-            f"        for {iy} in range({number['y']}):",
-            f"            for {ix} in range({number['x']}):",
-        ]
-        inner = 16 * " "
-        for axis, at, sample in (("y", ph, iy), ("x", pw, ix)):
-            share = f"(T.cast({sample}, '{kind}') + T.{kind}(0.5)) * {cell[axis]} / T.cast({number[axis]}, '{kind}')"
-            lines += [
-                f"{inner}{place[axis]} = {begin[axis]} + T.cast({at}, '{kind}') * {cell[axis]} + {share}",
-            ]
-        far = [
-            f"{place[a]} >= T.{kind}(-1) and {place[a]} <= T.cast({dim}, '{kind}')"
-            for a, dim in (("y", height), ("x", width))
-        ]
-        lines.append(f"{inner}if {far[0]} and {far[1]}:")
-        inner += 4 * " "
-        for axis, dim in (("y", height), ("x", width)):
-            held = f"T.max(T.min({place[axis]}, T.cast({dim} - 1, '{kind}')), T.{kind}(0))"
-            lines += [
-                f"{inner}{rest[axis]} = {held}",
-                f"{inner}{low[axis]} = T.max(T.min(T.index(T.cast(T.floor({rest[axis]}), 'int64')), {dim} - 1), 0)",
-                f"{inner}{high[axis]} = T.max(T.min({low[axis]} + 1, {dim} - 1), 0)",
-            ]
+    def body(b: LoopBuilder, image: Buffer, region: Buffer, out: Buffer) -> None:
+        total = b.alloc((1,), kind, "total")
+        with b.loop(regions.shape[0]) as r:
+            n = region[r, 0].astype("int64").index()
 
-        def corner_of(y: str, x: str) -> str:
-            return f"T.cast({image}[{b}, {c}, {y}, {x}], '{kind}')"
+            def cells_of(number: int, first: int, last: int) -> _Cells:
+                corners = [region[r, at].astype(kind) * scale for at in (first, last)]
+                return _Cells(b, corners, number, sample_ratio, aligned)
 
-        one = f"T.{kind}(1)"
-        weight = {a: f"({rest[a]} - T.cast({low[a]}, '{kind}'))" for a in "yx"}
-        upper, lower = (
-            f"({corner_of(y, low['x'])} * ({one} - {weight['x']}) + {corner_of(y, high['x'])} * {weight['x']})"
-            for y in (low["y"], high["y"])
-        )
-        sample = f"({upper} * ({one} - {weight['y']}) + {lower} * {weight['y']})"
-        count = f"T.cast({number['y']} * {number['x']}, '{kind}')"
-        combined = f"{total}[0] + {sample} / {count}" if mode == "avg" else f"T.max({total}[0], {sample})"
-        zero = f"T.{kind}(0)"
-        outside = (
-            [] if mode == "avg" else [f"{inner[4:]}else:", f"{inner}{total}[0] = T.max({total}[0], {zero})"]
-        )
-        return [
-            *lines,
-            f"{inner}{total}[0] = {combined}",
-            *outside,
-            f"        {outs[0]}[{r}, {c}, {ph}, {pw}] = T.cast({total}[0], '{tensor.dtype}')",
-        ]
+            y_cells, x_cells = cells_of(rows, 2, 4), cells_of(columns, 1, 3)
+            with b.grid((channels, rows, columns)) as (c, py, px):
+                total[0] = 0 if mode == "avg" else -math.inf
+                with b.loop(y_cells.samples) as iy, b.loop(x_cells.samples) as ix:
+                    y, x = y_cells.place(py, iy), x_cells.place(px, ix)
+                    inside = [
+                        (p >= -1) & (p <= cast(b.size(d), p.dtype)) for p, d in ((y, height), (x, width))
+                    ]
+                    with b.when(inside[0] & inside[1]):
+                        sample = bilinear(b, image, (n, c), (y, x), (height, width))
+                        if mode == "avg":
+                            total[0] = total[0] + sample / cast(
+                                y_cells.samples * x_cells.samples, sample.dtype
+                            )
+                        else:
+                            total[0] = b.max(total[0], sample)
+                    if mode == "max":
+                        with b.otherwise():
+                            total[0] = b.max(total[0], 0)
+                out[r, c, py, px] = total[0].astype(tensor.dtype)
 
-    return TextOp(
+    return LoopOp(
         [tensor, regions],
         [(regions.shape[0], channels, rows, columns)],
         [tensor.dtype],
@@ -672,6 +576,51 @@ def roi_align_nchw(
         "T_roi_align",
         REGIONS,
     ).outputs[0]
+
+
+class _Cells:
+    """The cells of a region along a dimension, and their samples."""
+
+    def __init__(
+        self, b: LoopBuilder, corners: Sequence[Scalar], number: int, sample_ratio: int, aligned: bool
+    ) -> None:
+        begin, end = (corner - 0.5 for corner in corners) if aligned else corners
+        span = end - begin if aligned else b.max(end - begin, 1)
+        self.begin, self.length = begin, span / number
+        given: Term = sample_ratio
+        if sample_ratio <= 0:
+            given = b.max(b.call("ceil", self.length).astype("int64").index(), 0)
+        self.samples = given
+        """The number of samples of a cell."""
+
+    def place(self, cell: Scalar, sample: Scalar) -> Scalar:
+        """The position of a sample."""
+        kind = self.length.dtype.name
+        share = (sample.astype(kind) + 0.5) * self.length / cast(self.samples, self.length.dtype)
+        return self.begin + cell.astype(kind) * self.length + share
+
+
+def bilinear(
+    b: LoopBuilder, image: Buffer, at: Sequence[Scalar], places: Sequence[Scalar], sizes: Sequence[Dim]
+) -> Scalar:
+    """The value between the four elements around a position, which is clamped to the image."""
+    kind = places[0].dtype.name
+    lows: list[Scalar] = []
+    highs: list[Scalar] = []
+    weights: list[Scalar] = []
+    for place, dim in zip(places, sizes, strict=True):
+        last = b.size(dim) - 1
+        held = b.max(b.min(place, cast(last, place.dtype)), 0)
+        low = b.max(b.min(b.call("floor", held).astype("int64").index(), last), 0)
+        lows.append(low)
+        highs.append(b.max(b.min(low + 1, last), 0))
+        weights.append(held - low.astype(kind))
+
+    def row(y: Scalar) -> Scalar:
+        left, right = (image[at, y, x].astype(kind) for x in (lows[1], highs[1]))
+        return left * (1 - weights[1]) + right * weights[1]
+
+    return row(lows[0]) * (1 - weights[0]) + row(highs[0]) * weights[0]
 
 
 def roi_pool(
@@ -694,50 +643,37 @@ def roi_pool_nchw(
     _, channels, height, width = tensor.shape
     kind, scale = "float64" if tensor.dtype == "float64" else "float32", float(spatial_scale)
 
-    def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
-        image, region = ins
-        r, c, ph, pw, y, x, b = (fresh(n) for n in ("r", "c", "ph", "pw", "y", "x", "b"))
-        best = fresh("best")
-        first, cell, begin, end = (
-            {a: fresh(f"{n}_{a}") for a in "yx"} for n in ("first", "cell", "begin", "end")
-        )
-        lines = [
-            f"{best} = T.alloc_buffer((1,), '{tensor.dtype}')",
-            f"for {r} in range({regions.shape[0]}):",
-            f"    {b} = T.index(T.cast({region}[{r}, 0], 'int64'))",
-        ]
-        for axis, number, one, other in (("y", rows, 2, 4), ("x", columns, 1, 3)):
-            corner = [
-                f"T.floor(T.cast({region}[{r}, {n}], '{kind}') * T.{kind}({scale!r}) + T.{kind}(0.5))"
-                for n in (one, other)
-            ]
-            lines += [
-                f"    {first[axis]} = {corner[0]}",
-                f"    {cell[axis]} = T.max({corner[1]} - {first[axis]} + T.{kind}(1), T.{kind}(1))"
-                f" / T.{kind}({number})",
-            ]
-        lines.append(f"    for {c}, {ph}, {pw} in T.grid({channels}, {rows}, {columns}):")
-        for axis, at, dim in (("y", ph, height), ("x", pw, width)):
-            edges = [
-                f"T.{function}(T.cast({at}{more}, '{kind}') * {cell[axis]}) + {first[axis]}"
-                for function, more in (("floor", ""), ("ceil", " + 1"))
-            ]
-            lines += [
-                f"        {name} = T.max(T.min(T.index(T.cast({edge}, 'int64')), {dim}), 0)"
-                for name, edge in zip((begin[axis], end[axis]), edges, strict=True)
-            ]
-        return [
-            *lines,
-            f"        {best}[0] = -T.infinity({tensor.dtype!r})",
-            f"        for {y} in range({begin['y']}, {end['y']}):",
-            f"            for {x} in range({begin['x']}, {end['x']}):",
-            f"                {best}[0] = T.max({best}[0], {image}[{b}, {c}, {y}, {x}])",
-            f"        if {begin['y']} >= {end['y']} or {begin['x']} >= {end['x']}:",
-            f"            {best}[0] = T.{tensor.dtype}(0)",
-            f"        {outs[0]}[{r}, {c}, {ph}, {pw}] = {best}[0]",
-        ]
+    def body(b: LoopBuilder, image: Buffer, region: Buffer, out: Buffer) -> None:
+        best = b.alloc((1,), tensor.dtype, "best")
 
-    return TextOp(
+        def spans(r: Scalar, number: int, first: int, last: int) -> tuple[Scalar, Scalar]:
+            """The first element of a region, and the length of a cell."""
+            begin, end = (b.call("floor", region[r, at].astype(kind) * scale + 0.5) for at in (first, last))
+            return begin, b.max(end - begin + 1, 1) / number
+
+        def span(spans: tuple[Scalar, Scalar], cell: Scalar, dim: Dim) -> tuple[Scalar, Scalar]:
+            """The range of the elements of a cell."""
+            begin, length = spans
+            edges = (
+                b.call(function, at.astype(kind) * length) + begin
+                for function, at in (("floor", cell), ("ceil", cell + 1))
+            )
+            low, high = (b.max(b.min(edge.astype("int64").index(), dim), 0) for edge in edges)
+            return low, high
+
+        with b.loop(regions.shape[0]) as r:
+            n = region[r, 0].astype("int64").index()
+            y_spans, x_spans = spans(r, rows, 2, 4), spans(r, columns, 1, 3)
+            with b.grid((channels, rows, columns)) as (c, py, px):
+                y_span, x_span = span(y_spans, py, height), span(x_spans, px, width)
+                best[0] = -math.inf
+                with b.loop(*y_span) as y, b.loop(*x_span) as x:
+                    best[0] = b.max(best[0], image[n, c, y, x])
+                with b.when((y_span[0] >= y_span[1]) | (x_span[0] >= x_span[1])):
+                    best[0] = 0
+                out[r, c, py, px] = best[0]
+
+    return LoopOp(
         [tensor, regions],
         [(regions.shape[0], channels, rows, columns)],
         [tensor.dtype],

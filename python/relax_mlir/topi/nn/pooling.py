@@ -536,7 +536,7 @@ class _Taps:
 
     def __init__(self, b: LoopBuilder, at: Scalar, window: Window, length: Dim) -> None:
         self.b, self.window, self.length = b, window, length
-        self.first = at * window.stride - window.before
+        self.first = at * window.stride - b.size(window.before)
         self.inside = b.max(self._up_to(0), 0), b.min(self._up_to(b.size(length)), window.size)
         """The range of their numbers."""
 
