@@ -30,7 +30,7 @@ from relax_mlir.te.expressions import (
 )
 from relax_mlir.te.recurrence import ScanOp
 from relax_mlir.te.reductions import Combiner, Reduction
-from relax_mlir.te.tensors import ComputeOp, LoopOp, Operation, Tensor, TextOp, symbols_of
+from relax_mlir.te.tensors import ComputeOp, LoopOp, Operation, Tensor, symbols_of
 
 MAX_DEPTH = 30
 """Maximum nesting depth of parentheses in a text."""
@@ -261,13 +261,9 @@ class Writer:
         """Write the statements of an operation that has its own."""
         self.starts.append((len(self.lines) + 1, op))
         read, written = ([self.names[tensor] for tensor in tensors] for tensors in (op.inputs, op.outputs))
-        if not isinstance(op, TextOp):
-            key = f"{op.name}_{id(op)}"
-            self.loop_bodies[key] = op.body
-            self.add(self.depth, f'constants["{key}"]({", ".join([*read, *written])})')
-            return
-        for line in op.body(read, written, self.fresh):
-            self.add(self.depth, line)
+        key = f"{op.name}_{id(op)}"
+        self.loop_bodies[key] = op.body
+        self.add(self.depth, f'constants["{key}"]({", ".join([*read, *written])})')
 
     def recurrence(self, op: ScanOp) -> None:
         """Write a scan: the initial elements, then, per step, its computations and the state."""

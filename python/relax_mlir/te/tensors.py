@@ -562,28 +562,6 @@ class LoopOp(Operation):
         return list(dict.fromkeys(self.inputs))
 
 
-Fresh = Callable[[str], str]
-"""Returns an unused name similar to the given one."""
-Body = Callable[[Sequence[str], Sequence[str], Fresh], list[str]]
-"""Returns statements in the T language, from the names of the inputs and of the outputs."""
-
-
-class TextOp(LoopOp):
-    """Tensors that statements in the T language fill from `inputs`; `body` is a `Body`."""
-
-
-def grid(names: Sequence[str], extents: Sequence[Dim]) -> str:
-    """A loop nest over ranges from 0."""
-    if not names:
-        return "for _one in range(1):"
-    return f"for {', '.join(names)} in T.grid({', '.join(map(str, extents))}):"
-
-
-def element(tensor: str, places: Sequence[str]) -> str:
-    """An element, as text."""
-    return f"{tensor}[{', '.join(places) or '()'}]"
-
-
 def operations_of(outputs: Sequence[Tensor], known: Sequence[Tensor] = ()) -> list[Operation]:
     """The operations that `outputs` need, except placeholders, in topological order.
 

@@ -15,6 +15,8 @@ from relax_mlir.dialects.padding import filling
 from relax_mlir.dialects.types import StructInfo
 from relax_mlir.dialects.types import Tensor as TensorInfo
 from relax_mlir.expr import Attrs
+from relax_mlir.loops.builder import LoopBuilder
+from relax_mlir.loops.values import Buffer, Scalar, cast
 from relax_mlir.lowering.legalize.reduce import pooled
 from relax_mlir.scalars.arithmetic import compute_dtype
 from relax_mlir.strategy.implementations import by_expression
@@ -30,7 +32,7 @@ from relax_mlir.strategy.op_strategy import (
 from relax_mlir.target import Target
 from relax_mlir.te import Tensor, functions
 from relax_mlir.te.expressions import Expr
-from relax_mlir.te.tensors import Fresh, TextOp, grid
+from relax_mlir.te.tensors import LoopOp
 from relax_mlir.topi.common import computed, flattened, held, product
 from relax_mlir.topi.indexing import scatter_vectors
 from relax_mlir.topi.manipulate import reordered
@@ -153,60 +155,57 @@ def _loops(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Tens
     _, rows, heads, width = query.shape
     columns, depth = key.shape[1], value.shape[3]
     group = head_group(heads, key.shape[2]) or 1
-    if attrs.scale is not None:
-        scale = f"T.{kind}({float(attrs.scale)!r})"
-    elif isinstance(width, int) and width > 0:
-        scale = f"T.{kind}({1 / math.sqrt(width)!r})"
-    else:
-        scale = f"T.rsqrt(T.cast({width}, '{kind}'))"
 
-    def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
-        (q, k, v, q_at, k_at), (out, scores) = ins, outs
-        n, i, h, j, d = (fresh(name) for name in ("n", "i", "h", "j", "d"))
-        whole = [fresh("i") for _ in range(4)]
-        q_begin, q_end, k_begin, k_end = (fresh(x) for x in ("q_begin", "q_end", "k_begin", "k_end"))
-        total, best = fresh("total"), fresh("best")
-        # Causal mask: positions of key and query relative to the first, or to the last, key and query of the sequence.
-        seen = {
-            "TopLeft": f"{j} - {k_begin} <= {i} - {q_begin}",
-            "BottomRight": f"{j} - {k_end} <= {i} - {q_end}",
-        }.get(causal)
+    def scale_of(b: LoopBuilder) -> Scalar:
+        if attrs.scale is not None:
+            return b.const(float(attrs.scale), kind)
+        if isinstance(width, int) and width > 0:
+            return b.const(1 / math.sqrt(width), kind)
+        return b.call("rsqrt", cast(b.size(width), dtypes.dtype(kind)))
 
-        def if_seen(value: str, other: str) -> str:
-            return value if seen is None else f"T.Select({seen}, {value}, {other})"
+    def body(
+        b: LoopBuilder,
+        q: Buffer,
+        k: Buffer,
+        v: Buffer,
+        q_at: Buffer,
+        k_at: Buffer,
+        out: Buffer,
+        scores: Buffer,
+    ) -> None:
+        total, best = b.alloc((1,), kind, "total"), b.alloc((1,), kind, "best")
+        with b.grid((1, rows, heads, depth)) as at:
+            out[at] = 0
+        with b.loop(starts.shape[0] - 1) as n:
+            q_ends, k_ends = (
+                [b.max(b.min(table[place].index(), size), 0) for place in (n, n + 1)]
+                for table, size in ((q_at, rows), (k_at, columns))
+            )
+            # Causal mask: positions of key and query relative to the first, or to the last, key and query.
+            anchor = {"TopLeft": 0, "BottomRight": 1}.get(causal)
 
-        shared = f"{h} // {group}" if group > 1 else h
-        element, score, none = f"{out}[0, {i}, {h}, {d}]", f"{scores}[{j}]", f"-T.infinity('{kind}')"
-        weight = if_seen(f"T.exp({score} - {best}[0])", f"T.{kind}(0)")
-        part = if_seen(f"{score} / {total}[0]", f"T.{kind}(0)")
-        return [
-            *(f"{name} = T.alloc_buffer((1,), '{kind}')" for name in (total, best)),
-            grid(whole, [1, rows, heads, depth]),
-            f"    {out}[{', '.join(whole)}] = T.{kind}(0)",
-            f"for {n} in range({starts.shape[0] - 1}):",
-            f"    {q_begin} = T.max(T.min(T.index({q_at}[{n}]), {rows}), 0)",
-            f"    {q_end} = T.max(T.min(T.index({q_at}[{n} + 1]), {rows}), 0)",
-            f"    {k_begin} = T.max(T.min(T.index({k_at}[{n}]), {columns}), 0)",
-            f"    {k_end} = T.max(T.min(T.index({k_at}[{n} + 1]), {columns}), 0)",
-            f"    for {i} in range({q_begin}, {q_end}):",
-            f"        for {h} in range({heads}):",
-            f"            {best}[0] = {none}",
-            f"            {total}[0] = T.{kind}(0)",
-            f"            for {j} in range({k_begin}, {k_end}):",
-            f"                {score} = T.{kind}(0)",
-            f"                for {d} in range({width}):",
-            f"                    {score} = {score} + {q}[0, {i}, {h}, {d}] * {k}[0, {j}, {shared}, {d}]",
-            f"                {score} = {if_seen(f'{score} * {scale}', none)}",
-            f"                {best}[0] = T.max({best}[0], {score})",
-            f"            for {j} in range({k_begin}, {k_end}):",
-            f"                {score} = {weight}",
-            f"                {total}[0] = {total}[0] + {score}",
-            f"            for {j} in range({k_begin}, {k_end}):",
-            f"                for {d} in range({depth}):",
-            f"                    {element} = {element} + {part} * {v}[0, {j}, {shared}, {d}]",
-        ]
+            def if_seen(i: Scalar, j: Scalar, value: Scalar, other: float) -> Scalar:
+                if anchor is None:
+                    return value
+                return b.select(j - k_ends[anchor] <= i - q_ends[anchor], value, other)
 
-    found = TextOp(
+            with b.loop(*q_ends) as i, b.loop(heads) as h:
+                best[0] = -math.inf
+                total[0] = 0
+                with b.loop(*k_ends) as j:
+                    scores[j] = 0
+                    with b.loop(width) as d:
+                        scores[j] = scores[j] + q[0, i, h, d] * k[0, j, h // group, d]
+                    scores[j] = if_seen(i, j, scores[j] * scale_of(b), -math.inf)
+                    best[0] = b.max(best[0], scores[j])
+                with b.loop(*k_ends) as j:
+                    scores[j] = if_seen(i, j, b.call("exp", scores[j] - best[0]), 0)
+                    total[0] = total[0] + scores[j]
+                with b.loop(*k_ends) as j, b.loop(depth) as d:
+                    share = if_seen(i, j, scores[j] / total[0], 0)
+                    out[0, i, h, d] = out[0, i, h, d] + share * v[0, j, h // group, d]
+
+    found = LoopOp(
         [*wide, starts, key_starts],
         [(1, rows, heads, depth), (columns,)],
         [kind, kind],
