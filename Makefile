@@ -33,7 +33,7 @@ help:
 	@echo "make bench   our speed beside NumPy, torch, ONNX Runtime and OpenVINO"
 	@echo "make figures  how large, how tangled and how plain the project is"
 	@echo "make format  let ruff rewrite the sources"
-	@echo "make docs    build the reference from the docstrings, in docs/reference"
+	@echo "make docs    build the reference from the docstrings, in docs/reference, and draw the diagrams"
 	@echo "make clean   remove the virtual environment and all build products"
 
 demo: $(STAMPS)/demo $(STAMPS)/weights $(STAMPS)/models $(STAMPS)/recording
@@ -100,6 +100,7 @@ bench: $(STAMPS)/bench $(STAMPS)/weights $(STAMPS)/models
 
 docs: $(STAMPS)/test
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/diagrams.py
 
 stubs: $(STAMPS)/dev
 	$(BIN)/python -m relax_mlir.mlir.generate_stubs

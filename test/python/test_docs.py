@@ -162,7 +162,7 @@ def test_quoted_sources_are_current(name: str) -> None:
 def test_diagrams_are_current() -> None:
     for path, drawing in module_at(ROOT / "docs" / "diagrams.py").drawings().items():
         assert path.read_text(encoding="utf-8") == drawing.svg(), (
-            f"run 'python docs/diagrams.py' for {path.name}"
+            f"{path.name} is out of date: run 'make docs'"
         )
         root = ET.fromstring(drawing.svg())
         texts = [element.text for element in root if element.tag.endswith(("}title", "}desc"))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import importlib
 import importlib.util
 import inspect
@@ -83,6 +84,18 @@ def test_links_lead_to_files(pages: dict[str, str]) -> None:
             found = target in pages or (DOCS / "reference" / target).resolve().exists()
             assert found, f"{name} links to {target}"
     assert links > 3
+
+
+def test_examples_are_python(pages: dict[str, str]) -> None:
+    """Examples in docstrings compile; many are parts of programs."""
+    examples = [
+        "\n".join(example.source for example in doctest.DocTestParser().get_examples(block))
+        for text in pages.values()
+        for block in re.findall(r"^ *```pycon\n(.*?)^ *```", text, flags=re.MULTILINE | re.DOTALL)
+    ]
+    assert len(examples) > 25
+    for example in examples:
+        compile(example, "example", "exec")
 
 
 def test_page_on_the_reference_names_its_pages(pages: dict[str, str]) -> None:
