@@ -18,8 +18,8 @@ from relax_mlir.lowering.expand.expand_ops import (
     ExpandMath,
     ExpandRounding,
 )
-from relax_mlir.lowering.kernels.cut_kernels import CutKernels
 from relax_mlir.lowering.kernels.gemm.lower_contractions import LowerContractions
+from relax_mlir.lowering.kernels.library import LinkKernels
 from relax_mlir.lowering.kernels.nest.linalg_to_loops import LinalgToLoops
 from relax_mlir.lowering.kernels.select_kernels import SelectKernels
 from relax_mlir.lowering.legality import CheckLegality
@@ -82,12 +82,12 @@ def phases(
         target: describes the machine (see `relax_mlir.target.Target`).
         low_precision: if False, the module has neither f16 nor bf16 (see `mentions_low_precision`), and no pass looks
             for them.
-        take_parts: receives code that is compiled separately and skips the later phases: kernels (see `CutKernels`) and
-            entry points (see `EmitFFIWrappers`). The support functions common to all modules are then left out
-            (`early_support`).
+        take_parts: receives entry points, which are compiled separately and skip the later phases (see
+            `EmitFFIWrappers`). The kernels of the library (see `LinkKernels`) and the support functions common to all
+            modules (`early_support`) are then left out, too.
         keep_closures: support function values that are only known at run time, for the virtual machine.
     """
-    cut = (CutKernels(take_parts),) if take_parts else ()
+    linked = (LinkKernels(),) if take_parts else ()
     lowered = (LowerClosures(),) if keep_closures else ()
     halves = (ExpandFloats(target),) if low_precision else ()
     cleanup = known_passes("canonicalize,cse")
@@ -138,6 +138,7 @@ def phases(
         Phase(
             "kernels",
             (
+                *linked,
                 SelectKernels(target),
                 PackConstants(target),
                 LowerContractions(target),
@@ -145,10 +146,8 @@ def phases(
                 ExpandBools(),
                 WhereAnnotated(loops, name="kinds-of-loops", opt_level=1),
                 Sequential((StackBuffers(),), opt_level=1, name="buffers-on-the-stack"),
-                *(() if halves else cut),
                 ExpandMath(target),
                 *halves,
-                *(cut if halves else ()),
                 ExpandFma(target),
                 ExpandRounding(target),
                 cleanup,

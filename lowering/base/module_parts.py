@@ -218,8 +218,11 @@ class ModuleGraph:
     weights: Mapping[str, int]
 
     @staticmethod
-    def of(module: ir.Module) -> ModuleGraph:
-        """Build the graph; raise CompileError for top-level ops that a unit cannot contain."""
+    def of(module: ir.Module, roots: Sequence[str] = ()) -> ModuleGraph:
+        """Build the graph; raise CompileError for top-level ops that a unit cannot contain.
+
+        `roots`: the functions that are used from outside; by default those with external linkage.
+        """
         ops: dict[str, ir.OpView] = {}
         references: dict[str, tuple[str, ...]] = {}
         contents: dict[str, frozenset[str]] = {}
@@ -232,7 +235,7 @@ class ModuleGraph:
             references[name], contents[name], weight = _inside(op.operation)
             if isinstance(op, _FUNCTIONS) and not is_declaration(op):
                 weights[name] = weight
-        roots = [name for name, op in ops.items() if not is_table(op) and _is_external(op)]
+        roots = roots or [name for name, op in ops.items() if not is_table(op) and _is_external(op)]
         used = _reachable(roots, references)
         return ModuleGraph(
             module,
@@ -251,6 +254,22 @@ class ModuleGraph:
             and str(op.attributes["linkage"]) in ("#llvm.linkage<internal>", "#llvm.linkage<private>")
             and not self.references[name]
         )
+
+    def is_elsewhere(self, name: str, owners: Mapping[str, int]) -> bool:
+        """True if a symbol that a unit uses, and does not own, is defined by another unit, of this module or not."""
+        op = self.ops[name]
+        shared = isinstance(op, llvm.GlobalOp) and not self.is_copied(name)
+        return name in owners or SEPARATE in op.attributes or shared
+
+    def needed(self, names: Iterable[str], owners: Mapping[str, int]) -> set[str]:
+        """The symbols that some functions use, directly or in functions that are copied for them."""
+        found: set[str] = set()
+        left = list(names)
+        while left:
+            used = set(self.references[left.pop()]) - found
+            found |= used
+            left += [name for name in used if name not in owners]
+        return found
 
     def crossing(self, owners: Mapping[str, int]) -> set[str]:
         """The symbols that are used by units other than the one that defines them."""
@@ -274,12 +293,14 @@ def make_part(
 ) -> Part:
     """Build unit `number`, which defines the symbols that `owners` assigns to it and exports those in `crossing`.
 
+    It has its own copies of the functions without an owner that it uses.
+
     `plain`: functions that LLVM should not optimise at all (see `leave_plain`).
 
     Raises CompileError for ops of other dialects than those of levels V, F and L.
     """
     own = [name for name in graph.ops if owners.get(name) == number]
-    needed = {used for name in own for used in graph.references[name]}
+    needed = graph.needed(own, owners)
     external = []
     with graph.module.context, ir.Location.unknown():
         part = ir.Module.create()
@@ -293,19 +314,20 @@ def make_part(
                         copy.attributes[attribute_name(op, "linkage")] = ir.Attribute.parse(_EXTERNAL)
                     if name in plain:
                         leave_plain(copy.opview)
-                elif name in needed and (name in owners or SEPARATE in op.attributes):
+                elif name in needed and graph.is_elsewhere(name, owners):
                     external.append(name)
                     _declare(op)
-                elif name in needed:  # a constant, or a symbol that no unit defines
+                elif name in needed:
                     op.operation.clone()
         run_native("builtin.module(strip-debuginfo)", part, verify=False)
     bytecode = io.BytesIO()
     part.operation.write_bytecode(bytecode)
     functions = [name for name in own if name in graph.weights]
+    copied = [name for name in needed if name in graph.weights and name not in owners]
     exported = tuple(name for name in functions if name in crossing or _is_external(graph.ops[name]))
     group = shared_group(graph.ops[functions[0]])
     ops = sum(graph.weights[name] for name in functions)
-    contents = {op for name in functions for op in graph.contents[name]}
+    contents = {op for name in [*functions, *copied] for op in graph.contents[name]}
     if foreign := {op for op in contents if op.partition(".")[0] not in PART_DIALECTS}:
         raise _refused(next(op for name in functions for op in ops_of(graph.ops[name].operation, *foreign)))
     all_vectors = any(map(_needs_conversion, contents))
@@ -444,6 +466,23 @@ def split_module(module: ir.Module, part_ops: int = PART_OPS) -> list[Part]:
         )
         for number in range(len(optimised) + len(chunks))
     ]
+
+
+def split_kernel(module: ir.Module, exported: Sequence[str]) -> list[Part]:
+    """The compilation units of a kernel of the library at level F, one per group; the module is not modified.
+
+    They export the functions `exported`, have copies of support functions without a unit, and use the tables of the
+    module that calls them.
+    """
+    graph = ModuleGraph.of(module, exported)
+    groups: dict[str, list[str]] = {}
+    for name in graph.weights:
+        group = shared_group(graph.ops[name])
+        if group not in (None, SUPPORT_GROUP):
+            groups.setdefault(str(group), []).append(name)
+    owners = {name: number for number, names in enumerate(groups.values()) for name in names}
+    crossing = graph.crossing(owners) | set(exported)
+    return [make_part(graph, number, owners, crossing, is_flat=True) for number in range(len(groups))]
 
 
 def _weight(graph: ModuleGraph, names: Sequence[str]) -> int:

@@ -19,6 +19,7 @@ from relax_mlir.lowering.entry.emit_ffi_wrappers import EmitFFIWrappers
 from relax_mlir.lowering.entry.emit_lifecycle import EmitLifecycle, LowerConstants
 from relax_mlir.lowering.entry.lower_objects import LowerObjects
 from relax_mlir.lowering.entry.lower_packed_calls import LowerPackedCalls
+from relax_mlir.lowering.expand.expand_ops import ExpandFloats, ExpandFma, ExpandMath, ExpandRounding
 from relax_mlir.lowering.kernels.core.emit import is_as_written
 from relax_mlir.lowering.loops.parallelize_loops import OutlineParallelLoops
 from relax_mlir.lowering.loops.skip_empty_loops import SkipEmptyLoops, SkipEmptyResults
@@ -290,9 +291,25 @@ def flat_control_flow() -> list[MLIRPass]:
     ]
 
 
-def kernels_to_flat() -> list[MLIRPass]:
-    """The passes to level F for kernels that `CutKernels` moves out of a module at level V."""
-    return [known_passes("canonicalize,cse"), *flat_control_flow()]
+def kernel_to_flat(target: str, low_precision: bool) -> list[Pass]:
+    """The passes to level F for a kernel of the library, which declares the support functions common to all modules.
+
+    `low_precision`: True if it has f16 or bf16.
+    """
+    return [
+        ExpandMath(target),
+        *([ExpandFloats(target)] if low_precision else []),
+        ExpandFma(target),
+        ExpandRounding(target),
+        known_passes("canonicalize,cse"),
+        OutlineParallelLoops(target),
+        PoolBuffers(),
+        LowerCopies(),
+        EmitFFIWrappers(separate=True),
+        *flat_control_flow(),
+        LowerChecks(),
+        Internalize(),
+    ]
 
 
 def to_llvm_dialect(
@@ -319,12 +336,17 @@ def to_llvm_dialect(
     ]
 
 
+def code_to_flat() -> list[MLIRPass]:
+    """The passes to level F for code of the runtime without checks."""
+    return [known_passes("canonicalize,cse"), *flat_control_flow()]
+
+
 def support_to_flat(is_hot: bool = False) -> list[Pass]:
     """The passes to level F for support functions that are compiled separately (`SEPARATE_SUPPORT`).
 
     Their locations are dropped, because they mean nothing to users.
     """
-    return [known_passes("strip-debuginfo"), *kernels_to_flat(), LowerChecks(), Internalize(is_hot)]
+    return [known_passes("strip-debuginfo"), *code_to_flat(), LowerChecks(), Internalize(is_hot)]
 
 
 def flatten(target: str = "cpu", hand_on: Callable[[list[Part]], None] | None = None) -> list[Pass]:

@@ -184,7 +184,7 @@ class OutlineParallelLoops(ModulePass):
                 around.calls[RUN] += 1
         if MARK in table:
             table[MARK].operation.erase()
-        if threads > 1 and marks:
+        if threads > 1 and (marks or any(SHARED_GROUP in op.attributes for op in table.values())):
             _runtime().splice(module)
 
 
@@ -240,6 +240,9 @@ def _may_fail(
                 return True
             if not called.is_external:
                 left.append(contents[name])
+            elif SHARED_GROUP in called.attributes:  # a kernel, which has no checks
+                if PARALLEL_LOOP in called.attributes:
+                    return True
             elif SEPARATE not in called.attributes or MAY_FAIL in called.attributes:
                 return True
     return False

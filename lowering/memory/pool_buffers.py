@@ -6,7 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from relax_mlir.dialects.attributes import AS_GENERATED, JOB, KERNEL, ON_STACK, PRIM_FUNC, SHARED_GROUP
+from relax_mlir.dialects.attributes import (
+    AS_GENERATED,
+    JOB,
+    KERNEL,
+    MAY_FAIL,
+    ON_STACK,
+    PRIM_FUNC,
+    SHARED_GROUP,
+)
 from relax_mlir.error import CompileError
 from relax_mlir.ir_queries import callee_of, entry_block, function_of, ops_of
 from relax_mlir.lowering.analysis.buffers import Liveness, is_nested, static_bytes
@@ -141,17 +149,18 @@ class PoolBuffers(ModulePass):
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         """Rewrite the module in place."""
-        uses = {name: _Uses.of(op) for name, op in functions(module).items() if not is_declaration(op)}
+        table = functions(module)
+        uses = {name: _Uses.of(op) for name, op in table.items() if not is_declaration(op)}
+        kernels = {name for name, op in table.items() if name not in uses and _takes_memory(op)}
         for alloc in [alloc for use in uses.values() for alloc in use.on_stack]:
             place_on_stack(alloc)
-        taking = _taking(uses)
-        if not taking:
-            return
-        declare_allocation(module)
-        declare_release(module)
-        for name in taking:
-            if uses[name].allocates:
-                _pool(uses[name].function)
+        taking = _taking(uses, kernels)
+        own = [use.function for name, use in uses.items() if name in taking and use.allocates]
+        if own:
+            declare_allocation(module)
+            declare_release(module)
+        for function in own:
+            _pool(function)
         guard_jobs(module, [uses[name].function for name in uses if RUN in uses[name].calls], taking)
 
 
@@ -176,13 +185,18 @@ class _Uses:
         return cls(function, calls, addresses, len(on_stack) < len(buffers), on_stack)
 
 
-def _taking(uses: dict[str, _Uses]) -> set[str]:
-    """The functions that take memory: those with buffers, and all that call them or run them as jobs."""
+def _takes_memory(declared: func.FuncOp) -> bool:
+    """True for the declaration of a kernel of the library that takes memory."""
+    return SHARED_GROUP in declared.attributes and MAY_FAIL in declared.attributes
+
+
+def _taking(uses: dict[str, _Uses], kernels: set[str]) -> set[str]:
+    """The functions that take memory: `kernels`, those with buffers, and all that call them or run them as jobs."""
     users: dict[str, set[str]] = {}
     for name, use in uses.items():
         for used in use.calls | use.addresses:
             users.setdefault(used, set()).add(name)
-    taking = {name for name, use in uses.items() if use.allocates}
+    taking = kernels | {name for name, use in uses.items() if use.allocates}
     left = list(taking)
     while left:
         more = users.get(left.pop(), set()) - taking

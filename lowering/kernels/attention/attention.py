@@ -32,6 +32,7 @@ from relax_mlir.lowering.kernels.gemm import epilogue as ep
 from relax_mlir.lowering.kernels.gemm.gemm import FLOATS, GemmKernel, emit_tiles
 from relax_mlir.lowering.kernels.gemm.gemm_pack import rows_type
 from relax_mlir.lowering.kernels.gemm.gemm_tiling import even_step
+from relax_mlir.lowering.kernels.library import define
 from relax_mlir.lowering.kernels.registry import Emitter, Request, generates, is_contiguous
 from relax_mlir.mlir import arith, ir, math, memref
 from relax_mlir.target import Target
@@ -171,14 +172,14 @@ def emit_attention(target: Target, block: e.Block, buffers: Sequence[e.Value], m
 def attention_of(target: Target, block: e.Block, buffers: Sequence[e.Value], meaning: Meaning) -> Attention:
     """Build the loop nest that `emit_attention` emits, and define the functions that it calls."""
     sizes = Sizes.of(target, ir.MemRefType(buffers[0].type).element_type)
-    emit_parts(block, sizes)
+    emit_parts(block, sizes, target)
     product = emit_tiles(block, GemmKernel(str(sizes.element), str(sizes.element)), target)
     nothing = ep.nothing(block)
     return Attention(sizes, *_operands(buffers), meaning, target.num_threads, product, nothing)
 
 
-def emit_parts(block: e.Block, sizes: Sizes) -> list[str]:
-    """Emit the functions that all attentions on an element type share, unless they are defined; return their names."""
+def emit_parts(block: e.Block, sizes: Sizes, target: Target) -> None:
+    """Provide the functions that all attentions on an element type share in the module with the body `block`."""
     generators: dict[str, Callable[[e.Block, str, Sizes], None]] = {
         "pack_keys": emit_pack_keys,
         "pack_values": emit_pack_values,
@@ -188,10 +189,12 @@ def emit_parts(block: e.Block, sizes: Sizes) -> list[str]:
         "weighted_sum": emit_weighted_sum,
     }
     names = {f"{sizes.name}.{part}": emit for part, emit in generators.items()}
-    for name, emit in names.items():
-        if not e.is_defined(block, name):
-            emit(block, name, sizes)
-    return list(names)
+
+    def emit_all(body: e.Block) -> None:
+        for name, emit in names.items():
+            emit(body, name, sizes)
+
+    define(block, target, tuple(names), emit_all)
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,7 @@ from relax_mlir.lowering.kernels.gemm.gemv import (
     emit_by_rows,
     max_dot_rows,
 )
+from relax_mlir.lowering.kernels.library import define
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
 
@@ -87,17 +88,22 @@ class GemmKernel:
 
 
 def emit_gemm(block: e.Block, kernel: GemmKernel, target: Target) -> str:
-    """Emit the functions of a GEMM at the end of a module's body; return the name of the entry.
+    """Provide a GEMM in the module with the body `block` (see `define`); return the name of the entry.
 
     Entry: ``(A: memref<?x?xT, strided<[?, ?], offset: ?>>, B: the same, C: memref<?x?xU, strided<[?, 1],
     offset: ?>>, accumulate: i1)``, with A of M x K, B of K x N, C of M x N; M, N and K may be 0.
     C must not overlap A or B. `finished` names the entry that also takes an epilogue (see `epilogue`).
-    Functions that are already defined are not emitted again.
     """
     if kernel.result != kernel.accumulator:
-        return _emit_rounding(block, kernel, target)
-    if e.is_defined(block, kernel.name):
-        return kernel.name
+        define(block, target, (kernel.name,), lambda body: _emit_rounding(body, kernel, target))
+    else:
+        exported = (kernel.name, finished(kernel.name))
+        define(block, target, exported, lambda body: _emit_exact(body, kernel, target))
+    return kernel.name
+
+
+def _emit_exact(block: e.Block, kernel: GemmKernel, target: Target) -> None:
+    """Emit the functions of a GEMM whose result has the type of the accumulators."""
     source, element = _type(kernel.operand), _type(kernel.accumulator)
     parts = Parts.of(kernel.name)
     sizes = tiling_of(kernel, target)
@@ -105,7 +111,8 @@ def emit_gemm(block: e.Block, kernel: GemmKernel, target: Target) -> str:
         e.call(finished(kernel.name), [*arguments, *ep.nothing(block).arguments])
     _emit_entry(block, parts, sizes, source, element)
     emit_thin(block, parts, sizes, source, element)
-    _emit_streams(block, parts, sizes, source, element, (1, 2))
+    _emit_streams(block, kernel, target)
+    emit_by_rows(block, parts.rows(2), parts.groups.plain_b, sizes, source, element, 2)
     if source == element:
         emit_outer(block, parts, sizes, element)
     if has_narrow(sizes, source, element):
@@ -116,14 +123,13 @@ def emit_gemm(block: e.Block, kernel: GemmKernel, target: Target) -> str:
             emit_few_rows(block, parts, sizes, element)
     if uses_amx(kernel, target):
         emit_amx(block, kernel.name, target)
-        return kernel.name
+        return
     packing = packing_of(block, kernel, target)
     emit_packed(block, parts, packing, element)
     if sizes.threads > 1:
         emit_shared(block, parts, packing, element)
     packing.emit_b()
     emit_left_and_tiles(block, kernel, target)
-    return kernel.name
 
 
 def row_entry(kernel: GemmKernel) -> str:
@@ -132,13 +138,18 @@ def row_entry(kernel: GemmKernel) -> str:
 
 
 def emit_gemm_row(block: e.Block, kernel: GemmKernel, target: Target) -> str:
-    """Emit a GEMM with one static row, unless it is defined; return the name of the entry.
+    """Provide a GEMM with one static row in the module with the body `block`; return the name of the entry.
 
     The entry is like that of `emit_gemm` with M = 1, for results that are not rounded. It needs only part of the code.
     """
     name = row_entry(kernel)
-    if e.is_defined(block, name):
-        return name
+    define(block, target, (name, finished(name)), lambda body: _emit_row(body, kernel, target))
+    return name
+
+
+def _emit_row(block: e.Block, kernel: GemmKernel, target: Target) -> None:
+    """Emit the functions of a GEMM with one row."""
+    name = row_entry(kernel)
     source, element = _type(kernel.operand), _type(kernel.accumulator)
     parts, sizes = Parts.of(kernel.name), tiling_of(kernel, target)
     types = signature(source, element)
@@ -163,35 +174,39 @@ def emit_gemm_row(block: e.Block, kernel: GemmKernel, target: Target) -> str:
         e.branch(e.compare("eq", e.dim(a, 1), 0), empty_sum, product)
         ep.Epilogue(*rest).run(0, 1, 0, columns)
     emit_thin_row(block, parts, sizes, source, element)
-    _emit_streams(block, parts, sizes, source, element, (1,))
-    return name
+    _emit_streams(block, kernel, target)
 
 
-def _emit_streams(
-    block: e.Block, parts: Parts, sizes: Tiling, source: e.Type, element: e.Type, rows: Sequence[int]
-) -> None:
-    """Emit the functions of the small-M code paths, unless defined: dot products, and updates of several rows."""
-    if not e.is_defined(block, parts.dots):
-        emit_by_dots(block, parts.dots, parts.groups.plain_b, sizes, source, element)
-    for count in rows:
-        if not e.is_defined(block, parts.rows(count)):
-            emit_by_rows(block, parts.rows(count), parts.groups.plain_b, sizes, source, element, count)
+def _emit_streams(block: e.Block, kernel: GemmKernel, target: Target) -> None:
+    """Provide the functions of the code path for one row: dot products, and updates of the row."""
+    source, element = _type(kernel.operand), _type(kernel.accumulator)
+    parts, sizes = Parts.of(kernel.name), tiling_of(kernel, target)
+    group = parts.groups.plain_b
+
+    def emit(body: e.Block) -> None:
+        emit_by_dots(body, parts.dots, group, sizes, source, element)
+        emit_by_rows(body, parts.rows(1), group, sizes, source, element, 1)
+
+    define(block, target, (parts.dots, parts.rows(1)), emit)
 
 
 def emit_tiles(block: e.Block, kernel: GemmKernel, target: Target) -> str:
-    """Emit the GEMM of packed blocks, unless it is defined; return its name (see `emit_block`)."""
-    parts, packing = Parts.of(kernel.name), packing_of(block, kernel, target)
-    if not e.is_defined(block, parts.block):
-        packed, element = (packing.element, packing.element), _type(kernel.accumulator)
-        emit_block(block, parts, packing.tiling, element, packed, rounding_of(kernel, target))
+    """Provide the GEMM of packed blocks in the module with the body `block`; return its name (see `emit_block`)."""
+    parts = Parts.of(kernel.name)
+
+    def emit(body: e.Block) -> None:
+        packing, element = packing_of(body, kernel, target), _type(kernel.accumulator)
+        operands = (packing.element, packing.element)
+        emit_block(body, parts, packing.tiling, element, operands, rounding_of(kernel, target))
+
+    define(block, target, (parts.block,), emit)
     return parts.block
 
 
 def emit_left_and_tiles(block: e.Block, kernel: GemmKernel, target: Target) -> None:
-    """Emit the functions shared with the GEMM of a prepacked B, unless defined: packing of A, blocks, micro-kernels."""
-    packing = packing_of(block, kernel, target)
-    if not e.is_defined(block, packing.a):
-        packing.emit_a()
+    """Provide the functions shared with the GEMM of a prepacked B: packing of A, blocks, micro-kernels."""
+    exported = packing_of(block, kernel, target).left_names
+    define(block, target, exported, lambda body: packing_of(body, kernel, target).emit_a())
     emit_tiles(block, kernel, target)
 
 
@@ -325,11 +340,9 @@ def _emit_entry(block: e.Block, parts: Parts, sizes: Tiling, source: e.Type, ele
         e.branch(e.compare("eq", depth, 0), empty_sum, some_depth)
 
 
-def _emit_rounding(block: e.Block, kernel: GemmKernel, target: Target) -> str:
+def _emit_rounding(block: e.Block, kernel: GemmKernel, target: Target) -> None:
     """Emit a GEMM whose result is narrower than the accumulators; each is rounded once, when it is complete."""
     inner = emit_gemm(block, GemmKernel(kernel.operand, kernel.accumulator), target)
-    if e.is_defined(block, kernel.name):
-        return kernel.name
     source, element, narrow = _type(kernel.operand), _type(kernel.accumulator), _type(kernel.result)
     sizes, group = tiling_of(kernel, target), Groups.of(kernel.name).product
     exact = _emit_round(block, f"{kernel.name}.round", group, sizes.lanes, element, narrow)
@@ -377,7 +390,6 @@ def _emit_rounding(block: e.Block, kernel: GemmKernel, target: Target) -> str:
         else:
             done = is_done_by_tiles(rows, columns, depth, sizes.depth_to_pack(rows))
             e.branch(e.all_of(done, e.negate(accumulate)), by_tiles, through_memory)
-    return kernel.name
 
 
 def _emit_round(

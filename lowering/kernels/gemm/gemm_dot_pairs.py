@@ -77,6 +77,10 @@ class PairPacking(Packing):
         """Name prefix of the functions that pack a square (see `_emit_square`)."""
         return f"{self.prefix}.pack_square"
 
+    @property
+    def left_names(self) -> tuple[str, ...]:
+        return (self.a,)
+
     def emit_a(self) -> None:
         """Emit `a`, as `Packing.emit_a` does."""
         size, flat = ir.IndexType.get(), e.flat_memref(self.element)

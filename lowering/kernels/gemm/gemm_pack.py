@@ -65,6 +65,11 @@ class Packing:
         """Name of the function that packs element by element."""
         return f"{self.prefix}.pack_elements"
 
+    @property
+    def left_names(self) -> tuple[str, ...]:
+        """The names of the functions that `emit_a` emits for others."""
+        return (self.a, self.transpose, self.copy)
+
     def emit_a(self) -> None:
         """Emit `a`, `transpose` and `copy`.
 

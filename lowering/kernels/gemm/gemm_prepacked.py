@@ -25,6 +25,7 @@ from relax_mlir.lowering.kernels.gemm.gemm import (
 from relax_mlir.lowering.kernels.gemm.gemm_blocks import Parts, emit_block, panel_loops
 from relax_mlir.lowering.kernels.gemm.gemm_dot_pairs import PAIR, halves
 from relax_mlir.lowering.kernels.gemm.gemm_tiling import Groups, Tiling
+from relax_mlir.lowering.kernels.library import define
 from relax_mlir.mlir import arith, ir
 from relax_mlir.target import Target
 
@@ -38,15 +39,20 @@ def has_panels(kernel: GemmKernel, target: Target) -> bool:
 
 
 def emit_gemm_panels(block: e.Block, kernel: GemmKernel, target: Target) -> str:
-    """Emit the GEMM with a prepacked B at the end of a module's body; return the name of the entry.
+    """Provide the GEMM with a prepacked B in the module with the body `block`; return the name of the entry.
 
     Entry: ``(A: memref<?x?xT, strided<[?, ?], offset: ?>>, panels of B: memref<?xT>, C: memref<?x?xU,
     strided<[?, 1], offset: ?>>, accumulate: i1)``; the sizes are those of A and C. `finished` names the entry that
     also takes an epilogue.
     """
     name = panels_name(kernel)
-    if e.is_defined(block, name):
-        return name
+    define(block, target, (name, finished(name)), lambda body: _emit_panels(body, kernel, target))
+    return name
+
+
+def _emit_panels(block: e.Block, kernel: GemmKernel, target: Target) -> None:
+    """Emit the functions of the GEMM with a prepacked B."""
+    name = panels_name(kernel)
     emit_left_and_tiles(block, kernel, target)
     source, element = ir.Type.parse(kernel.operand), ir.Type.parse(kernel.result)
     packing, groups = packing_of(block, kernel, target), Groups.of(kernel.name)
@@ -80,7 +86,6 @@ def emit_gemm_panels(block: e.Block, kernel: GemmKernel, target: Target) -> str:
         emit_block(block, parts, sizes, element, (element, source), rounding_of(kernel, target))
     for rows in (1, 2):
         _emit_strip(block, _strip(name, rows), groups.panels, sizes, signature[:3], rows)
-    return name
 
 
 def panels_name(kernel: GemmKernel) -> str:

@@ -184,8 +184,7 @@ class Groups:
 
     Attributes:
         tile: micro-kernels, and the functions for blocks that call them.
-        plain_b: functions that read a B that is not prepacked, or that pack it. They allocate no memory, so they are
-            outlined early (see `CutKernels`) and compile concurrently with their callers.
+        plain_b: functions that read a B that is not prepacked, or that pack it.
         pack: functions that pack A.
         unpacked: tiles that read their operands in place.
         panels: the GEMM with a prepacked B.

@@ -23,6 +23,7 @@ from relax_mlir.lowering.kernels.gemm.gemm import (
 from relax_mlir.lowering.kernels.gemm.gemm_blocks import Parts, signature
 from relax_mlir.lowering.kernels.gemm.gemm_small_n import has_narrow
 from relax_mlir.lowering.kernels.gemm.gemm_tiling import Tiling
+from relax_mlir.lowering.kernels.library import define
 from relax_mlir.lowering.kernels.nest.loop_nest import loops_of
 from relax_mlir.lowering.kernels.windows.channel_windows import emit_channel_windows
 from relax_mlir.lowering.kernels.windows.window_gemm import emit_gemm_windows
@@ -177,14 +178,20 @@ _MAX_ROWS, _MAX_DEPTH, _VECTORS = 64, 64, 2
 _TILE_ROWS = 8
 
 
-def emit_batch(block: e.Block, parts: Parts, tiling: Tiling, element: e.Type) -> None:
-    """Emit the entry for a batch of GEMMs, unless it is defined; requires `has_narrow`.
+def emit_batch(block: e.Block, kernel: GemmKernel, target: Target) -> str:
+    """Provide a batch of GEMMs in the module with the body `block`; return the name of the entry.
 
-    Its arguments are those of `emit_gemm` for the first GEMM, the number of GEMMs, and the distance in elements to the
-    next A, B and C.
+    Requires `has_narrow`. Its arguments are those of `emit_gemm` for the first GEMM, the number of GEMMs, and the
+    distance in elements to the next A, B and C.
     """
-    if e.is_defined(block, parts.batch):
-        return
+    name = Parts.of(kernel.name).batch
+    define(block, target, (name,), lambda body: _emit_batch(body, kernel, target))
+    return name
+
+
+def _emit_batch(block: e.Block, kernel: GemmKernel, target: Target) -> None:
+    """Emit the functions for a batch of GEMMs."""
+    parts, tiling, element = Parts.of(kernel.name), tiling_of(kernel, target), ir.Type.parse(kernel.result)
     size = ir.IndexType.get()
     with e.function(
         block, parts.batch, [*signature(element, element), *[size] * 4], group=parts.groups.product
@@ -227,6 +234,7 @@ def emit_batch(block: e.Block, parts: Parts, tiling: Tiling, element: e.Type) ->
         e.branch(is_small, small, one_by_one)
     for vectors in range(1, _VECTORS + 1):
         _emit_tiles(block, parts, tiling, element, vectors)
+    emit_gemm(block, kernel, target)
 
 
 def _emit_tiles(block: e.Block, parts: Parts, tiling: Tiling, element: e.Type, vectors: int) -> None:
@@ -307,7 +315,7 @@ class LowerContractions(ModulePass):
 
 
 def _emit_kernel(block: e.Block, contraction: Contraction, target: Target) -> None:
-    """Emit the functions that a contraction calls."""
+    """Provide the kernel that a contraction calls."""
     kernel, windows = contraction.kernel, contraction.windows
     if windows is None:
         (emit_gemm_row if contraction.is_row else emit_gemm)(block, kernel, target)
@@ -334,19 +342,17 @@ def emit_contraction(
         windows = contraction.windows
         by_channel = windows is not None and windows.kind.by_channel
         rounding = None if by_channel else rounding_of(contraction.kernel, target)
-        batch = None if panels else _batch_kernel(block, contraction, sizes)
+        batch = None if panels else _batch_kernel(block, contraction, sizes, target)
         contraction.emit_call(block, not overwrite, sizes, rounding, panels, batch)
 
 
-def _batch_kernel(block: e.Block, contraction: Contraction, sizes: Tiling) -> str | None:
-    """Emit the kernel for batches of the GEMM, and return its name; None if there is none."""
+def _batch_kernel(block: e.Block, contraction: Contraction, sizes: Tiling, target: Target) -> str | None:
+    """Provide the kernel for batches of the GEMM, and return its name; None if there is none."""
     kernel = contraction.kernel
     operand, element = ir.Type.parse(kernel.operand), ir.Type.parse(kernel.result)
     if not contraction.is_batch or not has_narrow(sizes, operand, element):
         return None
-    parts = Parts.of(kernel.name)
-    emit_batch(block, parts, sizes, element)
-    return parts.batch
+    return emit_batch(block, kernel, target)
 
 
 def fill_before(operation: ir.Operation, value: float) -> ir.Operation | None:

@@ -21,6 +21,7 @@ from relax_mlir.lowering.kernels.gemm import epilogue as ep
 from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel, finished, tiling_of
 from relax_mlir.lowering.kernels.gemm.gemm_blocks import signature
 from relax_mlir.lowering.kernels.gemm.gemm_tiling import Groups, Tiling
+from relax_mlir.lowering.kernels.library import define
 from relax_mlir.lowering.kernels.windows.window_params import FINISH, Finisher, Kind, WindowWords, words_type
 from relax_mlir.mlir import arith, ir
 from relax_mlir.target import Target
@@ -42,14 +43,19 @@ def computes(kind: Kind, kernel: GemmKernel) -> bool:
 
 
 def emit_channel_windows(block: e.Block, kernel: GemmKernel, kind: Kind, target: Target) -> str:
-    """Emit a kernel over the windows of each channel at the end of a module's body; return the name of the entry.
+    """Provide a kernel over the windows of each channel in the module with the body `block`; return its name.
 
     Entry: as that of `emit_gemm_windows`. Row r of A has the taps of channel r, counted from the channel of the
     parameter block (any values for pooling); row r of C has one element for each window of that channel.
     """
     name = kind.entry(kernel.name)
-    if e.is_defined(block, name):
-        return name
+    define(block, target, (name, finished(name)), lambda body: _emit_windows(body, kernel, kind, target))
+    return name
+
+
+def _emit_windows(block: e.Block, kernel: GemmKernel, kind: Kind, target: Target) -> None:
+    """Emit the functions of a kernel over the windows of each channel."""
+    name = kind.entry(kernel.name)
     source, result = ir.Type.parse(kernel.operand), ir.Type.parse(kernel.result)
     sizes, groups = tiling_of(kernel, target), Groups.of(name)
     how = _How(name, kind, sizes, source, ir.Type.parse(kernel.accumulator), result)
@@ -82,7 +88,6 @@ def emit_channel_windows(block: e.Block, kernel: GemmKernel, kind: Kind, target:
         _emit_part(how, target, values)
     _emit_copy(block, how, groups.pack)
     _emit_lines(block, how, groups.tile)
-    return name
 
 
 @dataclass(frozen=True)

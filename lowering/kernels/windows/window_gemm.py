@@ -15,6 +15,7 @@ from relax_mlir.lowering.kernels.gemm.gemm_blocks import Parts, emit_packed, emi
 from relax_mlir.lowering.kernels.gemm.gemm_pack import Packing
 from relax_mlir.lowering.kernels.gemm.gemm_tiling import Groups
 from relax_mlir.lowering.kernels.gemm.gemv import clear_rows
+from relax_mlir.lowering.kernels.library import define
 from relax_mlir.lowering.kernels.windows.window_params import AxisWords, Kind, WindowWords, words_type
 from relax_mlir.mlir import arith, ir
 from relax_mlir.target import Target
@@ -252,15 +253,20 @@ def reads_windows(kernel: GemmKernel) -> bool:
 
 
 def emit_gemm_windows(block: e.Block, kernel: GemmKernel, target: Target) -> str:
-    """Emit the GEMM over windows at the end of a module's body; return the name of the entry.
+    """Provide the GEMM over windows in the module with the body `block`; return the name of the entry.
 
     Entry: ``(A: memref<?x?xT, strided<[?, ?], offset: ?>>, parameter block of the windows, C: memref<?x?xU, strided<[?,
     1], offset: ?>>, accumulate: i1)``; the sizes are those of A and C. `finished` names the entry that also takes an
     epilogue.
     """
     name = Kind.PRODUCT.entry(kernel.name)
-    if e.is_defined(block, name):
-        return name
+    define(block, target, (name, finished(name)), lambda body: _emit_windows(body, kernel, target))
+    return name
+
+
+def _emit_windows(block: e.Block, kernel: GemmKernel, target: Target) -> None:
+    """Emit the functions of the GEMM over windows."""
+    name = Kind.PRODUCT.entry(kernel.name)
     emit_left_and_tiles(block, kernel, target)
     source, element = ir.Type.parse(kernel.operand), ir.Type.parse(kernel.accumulator)
     sizes = tiling_of(kernel, target)
@@ -284,4 +290,3 @@ def emit_gemm_windows(block: e.Block, kernel: GemmKernel, target: Target) -> str
     if sizes.threads > 1:
         emit_shared(block, parts, packing, element)
     packing.emit_b()
-    return name

@@ -12,9 +12,12 @@ from relax_mlir.lowering.base.constant_table import TableEntry, constant_table, 
 from relax_mlir.lowering.base.module_parts import FunctionCpu
 from relax_mlir.lowering.base.support import early_support
 from relax_mlir.lowering.expand.expand_ops import mentions_low_precision
-from relax_mlir.lowering.kernels.cut_kernels import EarlyKernels
+from relax_mlir.lowering.kernels.early_kernels import early_kernels
 from relax_mlir.lowering.kernels.gemm.lower_contractions import LowerContractions
+from relax_mlir.lowering.kernels.library import kernels_of
+from relax_mlir.lowering.llvm.kernel_units import units_of
 from relax_mlir.lowering.pipeline import Phase, phases
+from relax_mlir.mlir import ir
 from relax_mlir.runtime import build_setup, compile_units, memory, threads
 from relax_mlir.runtime.build_setup import LEGALIZING, MACHINE_CODE, CompileReport, Options
 from relax_mlir.runtime.compile_cache import CacheSlot
@@ -109,6 +112,14 @@ def compile_native(mod: IRModule, target: Target, slot: CacheSlot | None, option
     return executable
 
 
+def _start_kernels(module: ir.Module, target: Target, compiler: PartCompiler) -> None:
+    """Start to compile kernels that a module at level R0 will need (see `early_kernels`)."""
+    if PassContext.current().pass_enabled(LowerContractions().info):
+        for kernel in early_kernels(module, target):
+            with module.context:
+                compiler.start(units_of([kernel]))
+
+
 def _compile_with(
     work: IRModule, verify_each: bool, target: Target, slot: CacheSlot | None, options: Options
 ) -> Executable:
@@ -128,15 +139,12 @@ def _compile_with(
         apart = compiler.add if SUPPORTED and not verify_each else None
         if apart:  # the cheapest unit to generate comes first, so that another CPU can start
             apart([early_support()])
-        is_early = apart is not None and context.pass_enabled(LowerContractions().info)
-        early = EarlyKernels.of(work.mlir, target, apart) if apart and is_early else None
+            _start_kernels(work.mlir, target, compiler)
         *to_flat, to_llvm = phases(str(target), low_precision, apart)
         for phase in to_flat:
             if options.is_legalized and phase.name in LEGALIZING:
                 continue
             started = perf_counter()
-            if early and phase.name == "kernels":
-                early.declare(work.mlir)
             written_by_users = phase.name == "relax"  # may contain users' prim funcs
             run_phase(phase, work, verify_each or written_by_users)
             if options.profile and phase.name == "memrefs":
@@ -145,6 +153,9 @@ def _compile_with(
             if phase.name == "kernels":
                 table = table_entries(work.mlir)
                 facts = facts.with_facts_of(work.mlir)
+                if apart:
+                    with work.mlir.context:
+                        apart(units_of(kernels_of(work.mlir, target)))
             seconds[phase.name] = perf_counter() - started
         flat = work
         if verify_each:  # otherwise units are lowered to the LLVM dialect separately, unobserved

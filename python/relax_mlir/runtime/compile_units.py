@@ -19,7 +19,7 @@ from relax_mlir.capi import PassPipeline, parse_module, spare_context
 from relax_mlir.error import ArgumentError, CompileError
 from relax_mlir.fork_safety import Order, RenewedLock, after_fork_in_child, before_fork, process_lock
 from relax_mlir.lowering.base.module_parts import FunctionCpu, Part, split_module
-from relax_mlir.lowering.llvm.to_llvm import kernels_to_flat, support_to_flat, to_llvm_dialect
+from relax_mlir.lowering.llvm.to_llvm import code_to_flat, support_to_flat, to_llvm_dialect
 from relax_mlir.memory_left import PART, PER_BYTE, require, threads_for
 from relax_mlir.mlir import ir, llvm
 from relax_mlir.mlir_text import symbol_name
@@ -118,7 +118,7 @@ def _compile_for(cpu: FunctionCpu, module: ir.Module) -> None:
 
 def _new_steps(kind: _Kind) -> _Steps:
     """Create pipelines; this loads the dialects that they need, which is not thread-safe."""
-    to_flat = support_to_flat(kind.is_hot) if kind.has_checks else kernels_to_flat()
+    to_flat = support_to_flat(kind.is_hot) if kind.has_checks else code_to_flat()
     first = [] if kind.is_flat else to_flat
     steps: _Steps = []
     texts: list[str] = []
@@ -356,18 +356,27 @@ class PartCompiler:
         self._wake(len(new))
 
     def add(self, parts: Iterable[Part]) -> None:
-        """Start compiling units."""
-        missing = []
+        """Start compiling units that are part of the executable."""
+        self._wanted += self._start(parts)
+
+    def start(self, parts: Iterable[Part]) -> None:
+        """Start compiling units that will probably be added."""
+        self._start(parts)
+
+    def _start(self, parts: Iterable[Part]) -> list[tuple[_Task, Part]]:
+        """Start compiling units that are not compiled yet; return the task of each."""
+        missing, found = [], []
         for part in parts:
             task = _Task(part, self.opt_level if part.optimised else 0)
             key = self._key(task)
             first = self._by_key.setdefault(key, task)
-            self._wanted.append((first, part))
+            found.append((first, part))
             if first is task and not self._find(task, key):
                 missing.append(task)
         with self._lock.held():
             self._left = _by_size([*self._left, *missing])
         self._wake(len(missing))
+        return found
 
     def _wake(self, count: int) -> None:
         for _ in range(count):

@@ -21,8 +21,8 @@ from relax_mlir.lowering.expand.expand_ops import ExpandFloats as ExpandFloats
 from relax_mlir.lowering.expand.expand_ops import ExpandFma as ExpandFma
 from relax_mlir.lowering.expand.expand_ops import ExpandMath as ExpandMath
 from relax_mlir.lowering.expand.expand_ops import ExpandRounding as ExpandRounding
-from relax_mlir.lowering.kernels.cut_kernels import CutKernels as CutKernels
 from relax_mlir.lowering.kernels.gemm.lower_contractions import LowerContractions as LowerContractions
+from relax_mlir.lowering.kernels.library import LinkKernels as LinkKernels
 from relax_mlir.lowering.kernels.nest.linalg_to_loops import LinalgToLoops as LinalgToLoops
 from relax_mlir.lowering.kernels.select_kernels import SelectKernels as SelectKernels
 from relax_mlir.lowering.legality import CheckLegality as CheckLegality
@@ -107,7 +107,6 @@ __all__ = [
     "CheckPrimFuncs",
     "ConvertLayout",
     "ConvertToDataflow",
-    "CutKernels",
     "DeadCodeElimination",
     "DecomposeOps",
     "DropDestinationResults",
@@ -132,6 +131,7 @@ __all__ = [
     "LambdaLift",
     "LegalizeOps",
     "LinalgToLoops",
+    "LinkKernels",
     "LowerChecks",
     "LowerClosures",
     "LowerConstants",

@@ -36,7 +36,7 @@ PASSES: dict[str, str] = {
     "check-legality": "relax_mlir.lowering.legality:CheckLegality",
     "check-prim-funcs": "relax_mlir.lowering.legalize.check_prim_funcs:CheckPrimFuncs",
     "check-prim-calls": "relax_mlir.passes.check_prim_calls:CheckPrimCalls",
-    "cut-kernels": "relax_mlir.lowering.kernels.cut_kernels:CutKernels",
+    "link-kernels": "relax_mlir.lowering.kernels.library:LinkKernels",
     "drop-destination-results": "relax_mlir.lowering.bufferize.bufferize:DropDestinationResults",
     "emit-ffi-wrappers": "relax_mlir.lowering.entry.emit_ffi_wrappers:EmitFFIWrappers",
     "emit-lifecycle": "relax_mlir.lowering.entry.emit_lifecycle:EmitLifecycle",

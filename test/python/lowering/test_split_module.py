@@ -307,7 +307,7 @@ def kernels() -> dict[str, tuple[str | None, set[str]]]:
             for kernel in (GemmKernel("f32", "f32"), GemmKernel("bf16", "f32")):
                 emit_gemm_panels(module.body, kernel, target)
             for element in (ir.F64Type.get(), ir.F16Type.get()):
-                emit_parts(module.body, Sizes.of(target, element))
+                emit_parts(module.body, Sizes.of(target, element), target)
         for step in (OutlineParallelLoops(str(target)), PoolBuffers()):
             step.apply_(module)
         defined = {name: op for name, op in functions(module).items() if not op.is_external}

@@ -22,7 +22,7 @@ from relax_mlir.lowering.base.support import (
     early_support,
 )
 from relax_mlir.lowering.checks.lower_checks import LowerChecks
-from relax_mlir.lowering.llvm.to_llvm import kernels_to_flat
+from relax_mlir.lowering.llvm.to_llvm import code_to_flat
 from relax_mlir.lowering.runtime_lib.vm_builtins import ENTRIES, MEMORY_ADDRESS, builtins_text
 from relax_mlir.mlir import ir
 from relax_mlir.mlir_text import functions, is_declaration, symbol_name
@@ -46,7 +46,7 @@ def test_what_may_fail() -> None:
     with spare_context(), ir.Location.unknown():
         module = ir.Module.parse(SEPARATE_SUPPORT)
         before = {name: list(op.type.results) for name, op in functions(module).items()}
-        for step in kernels_to_flat():
+        for step in code_to_flat():
             step.apply_(module)
         LowerChecks().run(module, PassContext())
         status = ir.IntegerType.get_signless(32)

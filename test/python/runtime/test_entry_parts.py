@@ -10,7 +10,7 @@ import kept_parts
 import numpy as np
 import pytest
 import relax_mlir as rx
-import relax_mlir.runtime.compile_units  # it takes the original compile_part
+import relax_mlir.runtime.process_codegen  # it takes the original compile_part
 import tvm_ffi
 from relax_mlir import op as R
 from relax_mlir.error import RelaxError

@@ -42,7 +42,7 @@ OPTIONS = {
         [("lib.matmul", is_op("relax.matmul")(wildcard(), wildcard()))]
     ),
 }
-LATER = {"instrument-calls": "memrefs", "cut-kernels": "kernels"}
+LATER = {"instrument-calls": "memrefs", "link-kernels": "memrefs"}
 """Passes that are not part of a named pipeline, and the phase after which they run."""
 
 

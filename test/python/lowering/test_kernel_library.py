@@ -1,0 +1,165 @@
+"""The library of kernels: modules declare them, and each is emitted and lowered once per target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import relax_mlir as rx
+from relax_mlir import op as R
+from relax_mlir.dialects.attributes import LINKS_KERNELS, MAY_FAIL, SEPARATE, SHARED_GROUP
+from relax_mlir.lowering.base.support import CORE_NAMES, MEMORY_TABLE, THREADS_TABLE
+from relax_mlir.lowering.kernels import library
+from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel, emit_gemm, emit_gemm_row, emit_tiles
+from relax_mlir.lowering.kernels.library import Kernel, define, kernels_of, scratch_module
+from relax_mlir.lowering.llvm.kernel_units import units_of
+from relax_mlir.lowering.loops.parallelize_loops import RUN
+from relax_mlir.lowering.pipeline import phases
+from relax_mlir.mlir import func, ir
+from relax_mlir.mlir_text import functions, is_declaration
+from relax_mlir.target import Target
+
+F32 = GemmKernel("f32", "f32")
+TARGET = Target("cpu -mcpu=haswell", num_threads=2)
+
+
+@pytest.fixture
+def context() -> Iterator[ir.Context]:
+    with ir.Context() as context, ir.Location.unknown():
+        yield context
+
+
+def kernels(emit: library.Callable[..., object], target: Target = TARGET) -> list[Kernel]:
+    return kernels_of(scratch_module(lambda body: emit(body, F32, target)), target)
+
+
+def test_a_module_gets_functions_or_declarations(context: ir.Context) -> None:
+    whole = ir.Module.create()
+    emit_gemm(whole.body, F32, TARGET)
+    assert not is_declaration(functions(whole)["relax.gemm.f32"])
+    linked = scratch_module(lambda body: emit_gemm(body, F32, TARGET))
+    declared = functions(linked)
+    assert set(declared) == {"relax.gemm.f32", "relax.gemm.f32.finished"}
+    for name, op in declared.items():
+        assert is_declaration(op) and op.type == functions(whole)[name].type
+        assert {SEPARATE, MAY_FAIL} <= set(op.attributes)  # it takes memory to pack into
+        assert op.attributes[SHARED_GROUP].value == "relax.gemm.f32"
+    assert LINKS_KERNELS in linked.operation.attributes
+    assert linked.operation.verify()
+
+
+def test_callees_come_first(context: ir.Context) -> None:
+    names = [kernel.name for kernel in kernels(emit_gemm)]
+    assert names[-1] == "relax.gemm.f32"
+    assert set(names[:-1]) == {"relax.gemm.f32.dots", "relax.gemm.f32.pack_a", "relax.gemm.f32.block"}
+    assert [kernel.name for kernel in kernels(emit_gemm_row)] == ["relax.gemm.f32.dots", "relax.gemm.f32.row"]
+
+
+def test_what_takes_no_memory_cannot_fail(context: ir.Context) -> None:
+    (tiles,) = kernels(emit_tiles)
+    assert not tiles.failing
+    *_, product = kernels(emit_gemm)
+    assert product.failing == set(product.exported)
+
+
+def test_each_kernel_is_emitted_once_per_target(context: ir.Context) -> None:
+    target, emitted = Target("cpu -mcpu=haswell -l1=65536"), []
+
+    def emit(body: ir.Block) -> None:
+        emitted.append(body)
+        with ir.InsertionPoint(body):
+            op = func.FuncOp("relax.test", ([], []), visibility="private")
+        with ir.InsertionPoint(op.add_entry_block()):
+            func.return_([])
+
+    for cpu in (target, target, Target("cpu -mcpu=haswell -l1=131072"), target):
+        scratch_module(lambda body, cpu=cpu: define(body, cpu, ("relax.test",), emit))
+    assert len(emitted) == 2
+    module = scratch_module(lambda body: [define(body, target, ("relax.test",), emit) for _ in range(2)])
+    assert list(functions(module)) == ["relax.test"]
+
+
+def test_the_least_recently_used_kernels_go(context: ir.Context, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library, "KEPT", 4)
+    monkeypatch.setattr(library, "_kernels", library.OrderedDict())
+    kernels(emit_gemm)
+    kernels(emit_tiles)
+    kernels(emit_gemm_row)
+    assert [name for _, name in library._kernels] == [
+        f"relax.gemm.f32{ending}" for ending in ("", ".block", ".dots", ".row")
+    ]
+
+
+def test_units(context: ir.Context) -> None:
+    found = kernels(emit_gemm)
+    units = list(units_of(found))
+    assert units == list(units_of(found))
+    exported = {name for unit in units for name in unit.exported}
+    assert {name for kernel in found for name in kernel.exported} <= exported
+    tables = {MEMORY_TABLE, THREADS_TABLE}
+    for unit in units:
+        assert unit.is_flat and str(unit.group).startswith("relax.gemm.f32 ")
+        assert set(unit.external) <= exported | CORE_NAMES | tables
+    (product,) = [unit for unit in units if unit.group == "relax.gemm.f32 product"]
+    assert THREADS_TABLE in product.external
+    assert RUN not in product.external  # each unit has a copy of small support functions
+    (tiles,) = [unit for unit in units if unit.group == "relax.gemm.f32 tile"]
+    assert tiles.exported == ("relax.gemm.f32.block",) and not tiles.external
+    assert str(ir.Module.parse(tiles.source)).count("noinline")
+
+
+def attention(target: Target, links: bool) -> ir.Module:
+    """An attention, whose loop over heads calls kernels, down to level F."""
+    builder, x = rx.BlockBuilder(), rx.Var("x", rx.Tensor((4, 256, 8, 64), "float32"))
+    with builder.function("main", [x]):
+        builder.emit_func_output(R.nn.attention(x, x, x))
+    work = builder.get()
+    *before, _ = phases(str(target), take_parts=(lambda parts: None) if links else None)
+    for phase in before:
+        work.apply_(rx.transform.Sequential(phase.passes))
+    return work.mlir
+
+
+@pytest.mark.parametrize("threads", [pytest.param(1, marks=pytest.mark.slow), 2])
+def test_loops_that_call_kernels_still_have_threads(threads: int) -> None:
+    target = Target("cpu", num_threads=threads)
+    whole, linked = (attention(target, links) for links in (False, True))
+    jobs = [
+        {name for name in functions(module) if name.startswith("relax.parallel.")}
+        for module in (linked, whole)
+    ]
+    assert jobs[0] == jobs[1] and bool(jobs[0]) == (threads > 1)
+    assert is_declaration(functions(linked)["relax.gemm.f32.block"])
+
+
+def test_modules_share_the_code_of_kernels() -> None:
+    objects = [
+        rx.build(mod, cache=False)._engine.objects
+        for mod in (product(lambda v: v), product(lambda v: R.nn.relu(v)))
+    ]
+    common = set(objects[0]) & set(objects[1])
+    assert len(common) >= 5  # support functions, and the units of the product
+    assert len(objects[0]) == len(set(objects[0]))
+
+
+def product(finish: library.Callable[..., ir.Value]) -> rx.IRModule:
+    builder = rx.BlockBuilder()
+    x, y = rx.Var("x", rx.Tensor(("n", "k"), "float32")), rx.Var("y", rx.Tensor(("k", "m"), "float32"))
+    with builder.function("main", [x, y]):
+        builder.emit_func_output(finish(R.matmul(x, y)))
+    return builder.get()
+
+
+def test_what_is_removed_is_not_linked() -> None:
+    """Tiles that are compiled early, in vain, are not part of the executable."""
+    builder = rx.BlockBuilder()
+    x, eye = rx.Var("x", rx.Tensor((4, 4), "float32")), np.eye(4, dtype=np.float32)
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            builder.emit(R.matmul(x, x))
+            result = builder.emit_output(R.add(x, x))
+        builder.emit_func_output(result)
+    executable = rx.build(builder.get(), cache=False)
+    assert not any(b"relax.gemm" in code for code in executable._engine.objects)
+    np.testing.assert_array_equal(np.from_dlpack(executable["main"](eye)), eye + eye)
