@@ -73,7 +73,7 @@ def _reasons_to_run(loop: ir.Operation) -> list[Sequence[ir.Value]]:
         op = view.operation
         if op.name in LOOPS and _is_plain(op):
             found.append(list(op.operands)[:2])
-        elif op.name == "scf.if" and not len(op.results) and not len(op.regions[1].blocks):
+        elif op.name == "scf.if" and not len(op.regions[1].blocks):
             found.append([op.operands[0]])
         elif not _is_free(op):
             return []

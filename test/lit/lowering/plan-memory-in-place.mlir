@@ -472,3 +472,62 @@ func.func @more(%x: memref<?x4xf32>, %m: index, %out: memref<?x4xf32>) {
   call @twice(%v12, %out) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
   return
 }
+
+// Casts see whole buffers; the record names the op that uses the buffer itself. Scans to another type are not in place,
+// nor is what runs beside a loop.
+func.func private @of_any_size(%x: memref<?x?xf32>, %o: memref<?x?xf32>) attributes {relax.prim_func} {
+  linalg.generic {indexing_maps = [#rows, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%x : memref<?x?xf32>) outs(%o : memref<?x?xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  }
+  return
+}
+func.func private @with_loop(%x: memref<?x4xf32>, %o: memref<?x4xf32>) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %n = memref.dim %x, %c0 : memref<?x4xf32>
+  %t = memref.alloc(%n) : memref<?xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    memref.store %zero, %t[%i] : memref<?xf32>
+  }
+  linalg.generic {indexing_maps = [#rows, #first], iterator_types = ["parallel", "reduction"]}
+      ins(%x : memref<?x4xf32>) outs(%t : memref<?xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %a, %b : f32
+    linalg.yield %s : f32
+  }
+  linalg.generic {indexing_maps = [#rows, #first, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %t : memref<?x4xf32>, memref<?xf32>) outs(%o : memref<?x4xf32>) {
+  ^bb0(%a: f32, %m: f32, %b: f32):
+    %s = arith.subf %a, %m : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+func.func private @cumsum_to_integers(%x: memref<?x4xf32>, %o: memref<?x4xi32>) attributes {
+    relax.prim_func, relax.kernel = "cumsum", relax.kernel_attrs = {axis = 1 : i64, exclusive = false}} {
+  return
+}
+func.func private @read(memref<?x4xi32>) attributes {relax.prim_func}
+// CHECK-LABEL: func.func @casts
+// CHECK-SAME: \22in_place\22: true,{{[^}]*}}\22op\22: \22with_loop\22
+// CHECK-SAME: \22in_place\22: false,{{[^}]*}}\22op\22: \22with_loop\22
+// CHECK-SAME: \22in_place\22: false,{{[^}]*}}\22op\22: \22cumsum_to_integers\22
+func.func @casts(%x: memref<?x4xf32>) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?x4xf32>
+  %a = memref.alloc(%n) : memref<?x4xf32>
+  call @twice(%x, %a) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
+  %b = memref.alloc(%n) : memref<?x4xf32>
+  %any_a = memref.cast %a : memref<?x4xf32> to memref<?x?xf32>
+  %any_b = memref.cast %b : memref<?x4xf32> to memref<?x?xf32>
+  call @of_any_size(%any_a, %any_b) : (memref<?x?xf32>, memref<?x?xf32>) -> ()
+  %c = memref.alloc(%n) : memref<?x4xf32>
+  call @with_loop(%b, %c) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
+  %d = memref.alloc(%n) : memref<?x4xi32>
+  call @cumsum_to_integers(%c, %d) : (memref<?x4xf32>, memref<?x4xi32>) -> ()
+  call @read(%d) : (memref<?x4xi32>) -> ()
+  return
+}

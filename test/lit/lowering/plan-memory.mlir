@@ -130,12 +130,13 @@ func.func @nearest() {
 
 // -----
 
-// Static sizes go with static ones, dynamic ones with dynamic ones, even if they differ more.
+// Static sizes go with static ones, dynamic ones with dynamic ones, even if they differ more; static ones come first.
 func.func private @mixed(memref<?x512xf32>, memref<2048xf32>)
 func.func private @fill_half(memref<512xf32>)
 func.func private @fill_rows(memref<?x2xf32>)
 
 // CHECK-LABEL: func.func @same_kind
+// CHECK-SAME: \22slots\22: [{\22bytes\22: \228192\22, \22offset\22: \220\22}, {\22bytes\22: \222048*arg0\22
 // CHECK: %[[ROWS:[A-Za-z0-9_]+]] = memref.view %[[SPACE:[A-Za-z0-9_]+]][%[[DYNAMIC:[A-Za-z0-9_]+]]][%{{[a-z0-9_]+}}] : memref<?xi8> to memref<?x512xf32>
 // CHECK: memref.view %[[SPACE]][%[[STATIC:[A-Za-z0-9_]+]]][] : memref<?xi8> to memref<2048xf32>
 // CHECK: memref.view %[[SPACE]][%[[STATIC]]][] : memref<?xi8> to memref<512xf32>
@@ -219,5 +220,21 @@ func.func @one_byte() {
   call @fill_both(%b, %c) : (memref<1000xi8>, memref<1000xi8>) -> ()
   %d = memref.alloc() : memref<1000xi8>
   call @fill(%d) : (memref<1000xi8>) -> ()
+  return
+}
+
+// -----
+
+// A buffer that is last used in one op shares the slot of one that is first used in the next.
+func.func private @fill(memref<100xf32>)
+func.func private @fill_large(memref<200xf32>)
+// CHECK-LABEL: func.func @adjacent
+// CHECK-SAME: \22slot\22: 0
+// CHECK-SAME: \22slot\22: 0
+func.func @adjacent() {
+  %a = memref.alloc() : memref<100xf32>
+  %b = memref.alloc() : memref<200xf32>
+  call @fill(%a) : (memref<100xf32>) -> ()
+  call @fill_large(%b) : (memref<200xf32>) -> ()
   return
 }

@@ -200,6 +200,8 @@ func.func private @exp(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> 
 // CHECK: }
 // CHECK: "relax.memory_alloc_tensor"(%[[S]]
 // CHECK-SAME: #relax.shape<["n"]>
+// CHECK: %[[MORE:[A-Za-z0-9_]+]] = "relax.memory_alloc_storage"
+// CHECK: "relax.memory_alloc_tensor"(%[[MORE]]
 func.func @grows_in_branch(%x: !n, %y: !large, %c: tensor<i1>) -> !n {
   %0 = builtin.unrealized_conversion_cast %x : !n to tuple<!n>
   %1 = "relax.call_tir"(%0) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
@@ -215,6 +217,8 @@ func.func @grows_in_branch(%x: !n, %y: !large, %c: tensor<i1>) -> !n {
   }
   %8 = builtin.unrealized_conversion_cast %x : !n to tuple<!n>
   %9 = "relax.call_tir"(%8) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
+  %10 = builtin.unrealized_conversion_cast %9 : !n to tuple<!n>
+  %11 = "relax.call_tir"(%10) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
   return %3 : !n
 }
 
@@ -464,4 +468,55 @@ func.func @ends(%x: !n, %c: i1) -> !n {
   scf.if %f {
   }
   return %5 : !n
+}
+
+// -----
+
+// Storages that both branches end are free after the conditional.
+!n = tensor<?xf32, #relax.shape<["n"]>>
+func.func private @exp(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {relax.prim_func} {
+  return %out : tensor<?xf32>
+}
+// CHECK-LABEL: func.func @ended_in_both(
+// CHECK: %[[S:[A-Za-z0-9_]+]] = "relax.memory_alloc_storage"
+// CHECK: scf.if
+// CHECK: } else {
+// CHECK: "relax.memory_kill_tensor"
+// CHECK: "relax.memory_alloc_tensor"(%[[S]]
+func.func @ended_in_both(%x: !n, %c: i1) -> !n {
+  %0 = builtin.unrealized_conversion_cast %x : !n to tuple<!n>
+  %1 = "relax.call_tir"(%0) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
+  %2 = builtin.unrealized_conversion_cast %1 : !n to tuple<!n>
+  %r = scf.if %c -> !n {
+    %3 = "relax.call_tir"(%2) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
+    scf.yield %3 : !n
+  } else {
+    scf.yield %x : !n
+  }
+  %4 = "relax.call_tir"(%0) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
+  %5 = builtin.unrealized_conversion_cast %4 : !n to tuple<!n>
+  %6 = "relax.call_tir"(%5) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
+  return %6 : !n
+}
+
+// -----
+
+// A symbol that match_shape defines before the storage may make it grow.
+!k = tensor<?xf32, #relax.shape<["k"]>>
+!large = tensor<?xf32, #relax.shape<["k + 7"]>>
+func.func private @use(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {relax.prim_func} {
+  return %out : tensor<?xf32>
+}
+// CHECK-LABEL: func.func @matched(
+// CHECK: values = ["4*k + 28"]
+// CHECK-NEXT: "relax.memory_alloc_storage"
+// CHECK-NOT: relax.memory_alloc_storage
+// CHECK: return
+func.func @matched(%y: tensor<?xf32>) -> tuple<> {
+  %z = "relax.match_shape"(%y) {pattern = ["k"], result_dtype} : (tensor<?xf32>) -> !k
+  %0 = builtin.unrealized_conversion_cast %z : !k to tuple<!k>
+  %1 = "relax.call_tir"(%0) {callee = @use, tir_vars = []} : (tuple<!k>) -> !k
+  %2 = "relax.call_tir"(%0) {callee = @use, tir_vars = []} : (tuple<!k>) -> !large
+  %r = builtin.unrealized_conversion_cast to tuple<>
+  return %r : tuple<>
 }

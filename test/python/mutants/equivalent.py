@@ -814,4 +814,40 @@ EQUIVALENT = (
         "if reason is not None or False:",
         "no count is a reason, too; the condition is for type checkers",
     ),
+    Equivalent(
+        "lowering/loops/skip_empty_loops.py",
+        "while parent is not None and parent.name in LOOPS:",
+        "while True and parent.name in LOOPS:",
+        "a function is around every loop; the condition is for type checkers",
+    ),
+    Equivalent(
+        "passes/remove_redundant_reshape.py",
+        "source, length = made.operands[0], length + 1",
+        "source, length = made.operands[0], length - 1",
+        "only another number than 1 counts",
+    ),
+    Equivalent(
+        "lowering/loops/specialize_full_tiles.py",
+        "op.move_before(chosen[0])",
+        "op.move_before(chosen[ 1])",
+        "the ops are moved in this order afterwards",
+    ),
+    Equivalent(
+        "lowering/loops/vectorize_loops.py",
+        "before = -1",
+        "before = - 2",
+        "no set has so few elements",
+    ),
+    Equivalent(
+        "lowering/memory/plan_memory.py",
+        "return same and is_scannable(types[0]) and KERNEL_INPUTS not in function.attributes",
+        "return same and is_scannable(types[ 1]) and KERNEL_INPUTS not in function.attributes",
+        "both types are the same here",
+    ),
+    Equivalent(
+        "passes/memory/static_plan_block_memory.py",
+        "elif len(op.regions):",
+        "elif True:",
+        "an op without regions changes nothing; the condition saves time",
+    ),
 )

@@ -59,10 +59,12 @@ func.func private @cut(%x: memref<?x?xi64>, %n: index, %m: index) attributes {re
 // -----
 
 // What follows stays as it is: a loop that does something itself, one around a loop whose length it says, a short one, a
-// division that might be by 0, a condition with another way, and functions that are no prim funcs of tensor expressions.
+// division that might be by 0, a length that is loaded, a condition with another way, a loop that carries a value, a call,
+// and functions that are no prim funcs of tensor expressions.
 // CHECK-LABEL: func.func private @stays(
 // CHECK-NOT: arith.select
-func.func private @stays(%x: memref<?xi64>, %n: index, %m: index, %b: i1) attributes {relax.prim_func, relax.params = []} {
+func.func private @called(index)
+func.func private @stays(%x: memref<?xi64>, %n: index, %m: index, %b: i1, %lengths: memref<1xindex>) attributes {relax.prim_func, relax.params = []} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c4 = arith.constant 4 : index
@@ -86,6 +88,30 @@ func.func private @stays(%x: memref<?xi64>, %n: index, %m: index, %b: i1) attrib
   scf.for %i = %c0 to %n step %c1 {
     %part = arith.divui %n, %m : index
     scf.for %j = %c0 to %part step %c1 {
+      memref.store %v, %x[%j] : memref<?xi64>
+    }
+  }
+  scf.for %i = %c0 to %n step %c1 {
+    %part = arith.remui %n, %m : index
+    scf.for %j = %c0 to %part step %c1 {
+      memref.store %v, %x[%j] : memref<?xi64>
+    }
+  }
+  scf.for %i = %c0 to %n step %c1 {
+    %part = memref.load %lengths[%c0] : memref<1xindex>
+    scf.for %j = %c0 to %part step %c1 {
+      memref.store %v, %x[%j] : memref<?xi64>
+    }
+  }
+  %last = scf.for %i = %c0 to %n step %c1 iter_args(%before = %m) -> index {
+    scf.for %j = %c0 to %m step %c1 {
+      memref.store %v, %x[%j] : memref<?xi64>
+    }
+    scf.yield %i : index
+  }
+  scf.for %i = %c0 to %n step %c1 {
+    func.call @called(%i) : (index) -> ()
+    scf.for %j = %c0 to %m step %c1 {
       memref.store %v, %x[%j] : memref<?xi64>
     }
   }
@@ -159,6 +185,27 @@ func.func private @outside(%x: memref<?x?xi64>, %n: index, %m: index) attributes
       }
     }
   }
+  return
+}
+
+// -----
+
+// The cost of a loop for threads is no effect.
+// CHECK-LABEL: func.func private @threads(
+// CHECK: %[[END:[0-9]+]] = arith.select
+// CHECK-NEXT: scf.for %{{.*}} to %[[END]]
+// CHECK-NEXT: func.call @relax.parallel_cost
+func.func private @relax.parallel_cost(index)
+func.func private @threads(%x: memref<?xi64>, %n: index, %m: index) attributes {relax.prim_func, relax.params = []} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %v = arith.constant 3 : i64
+  scf.for %i = %c0 to %n step %c1 {
+    func.call @relax.parallel_cost(%n) : (index) -> ()
+    scf.for %j = %c0 to %m step %c1 {
+      memref.store %v, %x[%j] : memref<?xi64>
+    }
+  } {relax.parallel}
   return
 }
 

@@ -162,7 +162,29 @@ func.func private @growth(%a: memref<?xf32>, %n: index, %v: f32) attributes {rel
   return
 }
 
-// Serial loops, and minima without a constant, stay as they are.
+// A buffer that is read later is made before, once.
+// CHECK-LABEL: func.func private @read_later
+// CHECK: memref.alloc() : memref<4xf32>
+// CHECK: scf.if
+// CHECK-NOT: memref.alloc
+// CHECK: return
+func.func private @read_later(%a: memref<?xf32>, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %own = memref.alloc() : memref<4xf32>
+  %n = memref.dim %a, %c0 : memref<?xf32>
+  %end = arith.minsi %n, %c4 : index
+  scf.for %i = %c0 to %end step %c1 {
+    memref.store %v, %own[%i] : memref<4xf32>
+  } {relax.loop = "unroll"}
+  memref.store %v, %a[%c0] : memref<?xf32>
+  %x = memref.load %own[%c0] : memref<4xf32>
+  memref.store %x, %a[%c1] : memref<?xf32>
+  return
+}
+
+// Serial loops, minima without a constant, and minima that begin a loop stay as they are.
 // CHECK-LABEL: func.func private @others
 // CHECK-NOT: scf.if
 // CHECK: return
@@ -177,6 +199,9 @@ func.func private @others(%a: memref<?xf32>, %m: index, %v: f32) attributes {rel
   }
   %least = arith.minsi %n, %m : index
   scf.for %i = %c0 to %least step %c1 {
+    memref.store %v, %a[%i] : memref<?xf32>
+  } {relax.loop = "vectorized"}
+  scf.for %i = %end to %n step %c1 {
     memref.store %v, %a[%i] : memref<?xf32>
   } {relax.loop = "vectorized"}
   return

@@ -1,4 +1,4 @@
-// RUN: relax-opt %s --vectorize-loops --explain-loops -o %t 2>%t.report
+// RUN: relax-opt %s --vectorize-loops="target='cpu -mcpu=haswell'" --explain-loops -o %t 2>%t.report
 // RUN: filecheck %s < %t
 // RUN: filecheck %s --check-prefix=WHY < %t.report
 // vectorize_loops.py, dependence.py, report.py: loops that are not proved to be independent stay, and say why.
@@ -14,7 +14,23 @@
 // WHY: serial     callee: T.vectorized, but parameter 0 is stored where other iterations may access it, at
 // WHY: serial     carries: T.vectorized, but an iteration gives values to the next, at
 // WHY: serial     halves: T.vectorized, but its step is not 1, at
-// WHY: 1 as their kind says, 16 serial
+// WHY: vectorized light: 32 iterations at once, at
+// WHY: vectorized with_function: 16 iterations at once, at
+// WHY: vectorized with_loop: 16 iterations at once, at
+// WHY: vectorized most_ops: 32 iterations at once, at
+// WHY: vectorized many_ops: 16 iterations at once, at
+// WHY: vectorized short: 128 iterations at once, at
+// WHY: vectorized booleans: 128 iterations at once, at
+// WHY: vectorized wide_buffer: 16 iterations at once, at
+// WHY: vectorized shared_only: 32 iterations at once, at
+// WHY: vectorized fifths: 8 iterations at once, at
+// WHY: vectorized fourths: 32 iterations at once, at
+// WHY: vectorized to_halves: 8 iterations at once, at
+// WHY: vectorized columns: 8 iterations at once, at
+// WHY: vectorized backwards: 8 iterations at once, at
+// WHY: vectorized one: one iteration, at
+// WHY: vectorized few: 16 iterations at once, at
+// WHY-NEXT: 17 as their kind says, 16 serial
 
 // CHECK-LABEL: func.func private @chain
 // CHECK: relax.loop_note = "vectorized: parameter 0 is stored where other iterations may access it"
@@ -260,6 +276,217 @@ func.func private @as_large(%a: memref<?xf32>, %v: f32) attributes {relax.prim_f
     %m = memref.dim %own, %c0 : memref<4x64xf32>
     %x = memref.load %own[%c0, %m] : memref<4x64xf32>
     memref.store %x, %a[%i] : memref<?xf32>
+    memref.store %v, %a[%i] : memref<?xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+
+// How many iterations run at once on a target with 16 registers of 32 bytes: four vectors of a light body, two of one with
+// functions, loops or more than 24 operations. The widest element in memory counts. Where lanes are not side by side, it
+// is one vector, unless they are loaded at a stride of up to 4.
+func.func private @light(%a: memref<?xf32>, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %a, %c0 : memref<?xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    memref.store %v, %a[%i] : memref<?xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+func.func private @with_function(%a: memref<?xf32>, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %a, %c0 : memref<?xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    %e = math.exp %v : f32
+    memref.store %e, %a[%i] : memref<?xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+func.func private @with_loop(%a: memref<?xf32>, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %a, %c0 : memref<?xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    scf.for %j = %c0 to %n step %c1 {
+      memref.store %v, %a[%i] : memref<?xf32>
+    }
+  } {relax.loop = "vectorized"}
+  return
+}
+func.func private @most_ops(%a: memref<?xf32>, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %a, %c0 : memref<?xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    %x0 = arith.addf %v, %v : f32
+    %x1 = arith.addf %x0, %v : f32
+    %x2 = arith.addf %x1, %v : f32
+    %x3 = arith.addf %x2, %v : f32
+    %x4 = arith.addf %x3, %v : f32
+    %x5 = arith.addf %x4, %v : f32
+    %x6 = arith.addf %x5, %v : f32
+    %x7 = arith.addf %x6, %v : f32
+    %x8 = arith.addf %x7, %v : f32
+    %x9 = arith.addf %x8, %v : f32
+    %x10 = arith.addf %x9, %v : f32
+    %x11 = arith.addf %x10, %v : f32
+    %x12 = arith.addf %x11, %v : f32
+    %x13 = arith.addf %x12, %v : f32
+    %x14 = arith.addf %x13, %v : f32
+    %x15 = arith.addf %x14, %v : f32
+    %x16 = arith.addf %x15, %v : f32
+    %x17 = arith.addf %x16, %v : f32
+    %x18 = arith.addf %x17, %v : f32
+    %x19 = arith.addf %x18, %v : f32
+    %x20 = arith.addf %x19, %v : f32
+    %x21 = arith.addf %x20, %v : f32
+    memref.store %x21, %a[%i] : memref<?xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+func.func private @many_ops(%a: memref<?xf32>, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %a, %c0 : memref<?xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    %x0 = arith.addf %v, %v : f32
+    %x1 = arith.addf %x0, %v : f32
+    %x2 = arith.addf %x1, %v : f32
+    %x3 = arith.addf %x2, %v : f32
+    %x4 = arith.addf %x3, %v : f32
+    %x5 = arith.addf %x4, %v : f32
+    %x6 = arith.addf %x5, %v : f32
+    %x7 = arith.addf %x6, %v : f32
+    %x8 = arith.addf %x7, %v : f32
+    %x9 = arith.addf %x8, %v : f32
+    %x10 = arith.addf %x9, %v : f32
+    %x11 = arith.addf %x10, %v : f32
+    %x12 = arith.addf %x11, %v : f32
+    %x13 = arith.addf %x12, %v : f32
+    %x14 = arith.addf %x13, %v : f32
+    %x15 = arith.addf %x14, %v : f32
+    %x16 = arith.addf %x15, %v : f32
+    %x17 = arith.addf %x16, %v : f32
+    %x18 = arith.addf %x17, %v : f32
+    %x19 = arith.addf %x18, %v : f32
+    %x20 = arith.addf %x19, %v : f32
+    %x21 = arith.addf %x20, %v : f32
+    %x22 = arith.addf %x21, %v : f32
+    memref.store %x22, %a[%i] : memref<?xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+func.func private @short(%a: memref<?xi8>, %v: i8) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %a, %c0 : memref<?xi8>
+  scf.for %i = %c0 to %n step %c1 {
+    memref.store %v, %a[%i] : memref<?xi8>
+  } {relax.loop = "vectorized"}
+  return
+}
+func.func private @booleans(%a: memref<?xi1>, %v: i1) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %a, %c0 : memref<?xi1>
+  scf.for %i = %c0 to %n step %c1 {
+    memref.store %v, %a[%i] : memref<?xi1>
+  } {relax.loop = "vectorized"}
+  return
+}
+func.func private @wide_buffer(%a: memref<?xf32>, %v: f32, %w: f64) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %a, %c0 : memref<?xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    %own = memref.alloc() : memref<1xf64>
+    memref.store %w, %own[%c0] : memref<1xf64>
+    memref.store %v, %a[%i] : memref<?xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+func.func private @shared_only(%a: memref<?xf32>, %v: f32, %b: memref<1xf64>) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %a, %c0 : memref<?xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    %x = memref.load %b[%c0] : memref<1xf64>
+    %y = arith.truncf %x : f64 to f32
+    memref.store %y, %a[%i] : memref<?xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+func.func private @fifths(%a: memref<?xf32>, %v: f32, %b: memref<?xf32>) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %a, %c0 : memref<?xf32>
+  %c5 = arith.constant 5 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %j = arith.muli %i, %c5 : index
+    %x = memref.load %b[%j] : memref<?xf32>
+    memref.store %x, %a[%i] : memref<?xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+func.func private @fourths(%a: memref<?xf32>, %v: f32, %b: memref<?xf32>) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %a, %c0 : memref<?xf32>
+  %c4 = arith.constant 4 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %j = arith.muli %i, %c4 : index
+    %x = memref.load %b[%j] : memref<?xf32>
+    memref.store %x, %a[%i] : memref<?xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+func.func private @to_halves(%a: memref<?xf32>, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %a, %c0 : memref<?xf32>
+  %c2 = arith.constant 2 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %j = arith.muli %i, %c2 : index
+    memref.store %v, %a[%j] : memref<?xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+func.func private @columns(%a: memref<?x4xf32>, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %a, %c0 : memref<?x4xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    memref.store %v, %a[%i, %c1] : memref<?x4xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+func.func private @backwards(%a: memref<?xf32>, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %a, %c0 : memref<?xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    %j = arith.subi %n, %i : index
+    memref.store %v, %a[%j] : memref<?xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+func.func private @one(%a: memref<?xf32>, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %a, %c0 : memref<?xf32>
+  scf.for %i = %c0 to %c1 step %c1 {
+    memref.store %v, %a[%i] : memref<?xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+func.func private @few(%a: memref<?xf32>, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %a, %c0 : memref<?xf32>
+  %c9 = arith.constant 9 : index
+  %end = arith.minsi %n, %c9 : index
+  scf.for %i = %c0 to %end step %c1 {
     memref.store %v, %a[%i] : memref<?xf32>
   } {relax.loop = "vectorized"}
   return

@@ -894,3 +894,58 @@ func.func private @up_to_257(%a: memref<?xf32>, %n: index, %v: f32) attributes {
   } {relax.loop = "vectorized"}
   return
 }
+
+// Numbers that all lanes share are computed once; a row is loaded at a stride, also two elements of it.
+// CHECK-LABEL: func.func private @shared_numbers(
+// CHECK-NEXT: %c0 = arith.constant 0 : index
+// CHECK-NEXT: %c1 = arith.constant 1 : index
+// CHECK-NEXT: %x = vector.load %a[%c1, %c0] : memref<4x32xf32>, vector<2xf32>
+// CHECK-NEXT: %x_0 = vector.load %a[%c1, %c1] : memref<4x32xf32>, vector<2xf32>
+// CHECK-NEXT: %x_1 = vector.shuffle %x, %x_0 [0, 3]
+// CHECK-NEXT: vector.store %x_1, %b[%c0] : memref<2xf32>, vector<2xf32>
+// CHECK-NEXT: %s = arith.addi %k, %k
+// CHECK-NEXT: %0 = vector.broadcast %s : i32 to vector<2xi32>
+// CHECK-NEXT: vector.store %0, %c[%c0] : memref<2xi32>, vector<2xi32>
+// CHECK-NEXT: return
+func.func private @shared_numbers(%a: memref<4x32xf32>, %b: memref<2xf32>, %c: memref<2xi32>, %k: i32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  scf.for %i = %c0 to %c2 step %c1 {
+    %j = arith.muli %i, %c2 : index
+    %x = memref.load %a[%c1, %j] : memref<4x32xf32>
+    memref.store %x, %b[%i] : memref<2xf32>
+    %s = arith.addi %k, %k : i32
+    memref.store %s, %c[%i] : memref<2xi32>
+  } {relax.loop = "vectorized"}
+  return
+}
+
+// What a global holds is not a buffer of its own.
+// CHECK-LABEL: func.func private @global(
+// CHECK-NEXT: %cst = arith.constant dense<[0, 1, 2, {{.*}}]> : vector<16xi32>
+// CHECK-NEXT: %c0 = arith.constant 0 : index
+// CHECK-NEXT: %c12 = arith.constant 12 : index
+// CHECK-NEXT: %table = memref.get_global @table
+// CHECK-NEXT: %end = arith.minsi %n, %c12
+// CHECK-NEXT: %0 = arith.cmpi sgt, %end, %c0
+// CHECK-NEXT: scf.if %0 {
+// CHECK-NEXT: %1 = arith.index_cast %end
+// CHECK-NEXT: %2 = vector.broadcast %1 : i32 to vector<16xi32>
+// CHECK-NEXT: %3 = arith.cmpi sgt, %2, %cst
+// CHECK-NEXT: %4 = vector.broadcast %v : f32 to vector<16xf32>
+// CHECK-NEXT: vector.maskedstore %table[%c0], %3, %4 : memref<16xf32>, vector<16xi1>, vector<16xf32>
+// CHECK-NEXT: }
+// CHECK-NEXT: return
+memref.global "private" @table : memref<16xf32>
+func.func private @global(%n: index, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c12 = arith.constant 12 : index
+  %table = memref.get_global @table : memref<16xf32>
+  %end = arith.minsi %n, %c12 : index
+  scf.for %i = %c0 to %end step %c1 {
+    memref.store %v, %table[%i] : memref<16xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
