@@ -63,7 +63,7 @@ def _guard(loop: ir.Operation) -> None:
 
 def _is_plain(loop: ir.Operation) -> bool:
     """True if a loop has one variable and no results: its operands are lower bound, upper bound and step."""
-    return not len(loop.results) and len(loop.operands) == 3
+    return len(loop.operands) == 3
 
 
 def _reasons_to_run(loop: ir.Operation) -> list[Sequence[ir.Value]]:

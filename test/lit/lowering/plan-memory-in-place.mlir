@@ -531,3 +531,23 @@ func.func @casts(%x: memref<?x4xf32>) {
   call @read(%d) : (memref<?x4xi32>) -> ()
   return
 }
+
+// An element is written to another place than it is read from.
+func.func private @to_turned(%x: memref<16x16xf32>, %o: memref<16x16xf32>) attributes {relax.prim_func} {
+  linalg.generic {indexing_maps = [#rows, #turned], iterator_types = ["parallel", "parallel"]}
+      ins(%x : memref<16x16xf32>) outs(%o : memref<16x16xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  }
+  return
+}
+// CHECK-LABEL: func.func @turned_result
+// CHECK-SAME: \22in_place\22: false,{{[^}]*}}\22op\22: \22to_turned\22
+func.func @turned_result(%x: memref<16x16xf32>, %out: memref<16x16xf32>) {
+  %a = memref.alloc() : memref<16x16xf32>
+  call @unknown(%x, %a) : (memref<16x16xf32>, memref<16x16xf32>) -> ()
+  %b = memref.alloc() : memref<16x16xf32>
+  call @to_turned(%a, %b) : (memref<16x16xf32>, memref<16x16xf32>) -> ()
+  call @unknown(%b, %out) : (memref<16x16xf32>, memref<16x16xf32>) -> ()
+  return
+}

@@ -26,3 +26,10 @@ func.func @undefined(%x: tensor<?xf32, #relax.shape<["n"]>>) -> !relax.shape_val
   %0 = "relax.shape_expr"() {values = ["q + 1"]} : () -> !relax.shape_value<["q + 1"]>
   return %0 : !relax.shape_value<["q + 1"]>
 }
+
+// -----
+
+// CHECK: error: undefined_parameter: symbol 'q' in 'q*r + 1' is not defined
+func.func @undefined_parameter(%x: tensor<?xf32, #relax.shape<["q*r + 1"]>>) -> tensor<?xf32, #relax.shape<["q*r + 1"]>> {
+  return %x : tensor<?xf32, #relax.shape<["q*r + 1"]>>
+}

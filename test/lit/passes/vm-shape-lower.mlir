@@ -455,3 +455,15 @@ func.func @any(%x: tensor<*x!relax.any>) -> tensor<?x4xf32, #relax.shape<["n", 4
   %2 = "relax.match_shape"(%1) {pattern = ["n", 4], result_dtype} : (tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<?x4xf32, #relax.shape<["n", 4]>>
   return %2 : tensor<?x4xf32, #relax.shape<["n", 4]>>
 }
+
+// -----
+
+// Of a dimension without a name nothing is checked, though it is known.
+// CHECK-LABEL: func.func @unnamed(
+// CHECK: "relax.vm_match_shape"({{.*}}) {codes = [2, 1], values = [0, 0]
+// CHECK: "relax.vm_match_shape"({{.*}}) {codes = [0, 3], values = [4, 0]
+func.func @unnamed(%x: tensor<4x?xf32>) -> tensor<4x?xf32, #relax.shape<[4, "n"]>> {
+  %0 = "relax.match_shape"(%x) {pattern = ["?", "n"], result_dtype} : (tensor<4x?xf32>) -> tensor<?x?xf32, #relax.shape<["?", "n"]>>
+  %1 = "relax.match_shape"(%0) {pattern = [4, "n"], result_dtype} : (tensor<?x?xf32, #relax.shape<["?", "n"]>>) -> tensor<4x?xf32, #relax.shape<[4, "n"]>>
+  return %1 : tensor<4x?xf32, #relax.shape<[4, "n"]>>
+}

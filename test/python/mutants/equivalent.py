@@ -850,4 +850,28 @@ EQUIVALENT = (
         "elif True:",
         "an op without regions changes nothing; the condition saves time",
     ),
+    Equivalent(
+        "lowering/memory/pool_buffers.py",
+        "uses = {name: _Uses.of(op) for name, op in functions(module).items() if not is_declaration(op)}",
+        "uses = {name: _Uses.of(op) for name, op in functions(module).items() if True}",
+        "a declaration uses nothing; the condition saves time",
+    ),
+    Equivalent(
+        "passes/vm/vm_shape_lower.py",
+        'dims = [dim for dim in dims_in(op.attributes["values"]) if dim is not None]',
+        'dims = [dim for dim in dims_in(op.attributes["values"]) if True]',
+        "the verifier refuses unknown values; the condition is for type checkers",
+    ),
+    Equivalent(
+        "lowering/loops/skip_empty_loops.py",
+        'while op is not None and op.operation.name != "func.func":',
+        'while True and op.operation.name != "func.func":',
+        "a function is around every value; the condition is for type checkers",
+    ),
+    Equivalent(
+        "lowering/memory/plan_memory.py",
+        "index = bisect.bisect_left(self.lives, (buffer.last + 1, 0)) - 1",
+        "index = bisect.bisect_left(self.lives, (buffer.last + 1, 1)) - 1",
+        "no range ends before it begins",
+    ),
 )

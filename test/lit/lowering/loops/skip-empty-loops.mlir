@@ -59,8 +59,8 @@ func.func private @cut(%x: memref<?x?xi64>, %n: index, %m: index) attributes {re
 // -----
 
 // What follows stays as it is: a loop that does something itself, one around a loop whose length it says, a short one, a
-// division that might be by 0, a length that is loaded, a condition with another way, a loop that carries a value, a call,
-// and functions that are no prim funcs of tensor expressions.
+// division that might be by 0, a length that is loaded, a condition with another way, a loop that carries a value or has
+// two variables, a call, and functions that are no prim funcs of tensor expressions.
 // CHECK-LABEL: func.func private @stays(
 // CHECK-NOT: arith.select
 func.func private @called(index)
@@ -108,6 +108,11 @@ func.func private @stays(%x: memref<?xi64>, %n: index, %m: index, %b: i1, %lengt
       memref.store %v, %x[%j] : memref<?xi64>
     }
     scf.yield %i : index
+  }
+  scf.parallel (%i, %j) = (%c0, %c0) to (%n, %n) step (%c1, %c1) {
+    scf.for %k = %c0 to %m step %c1 {
+      memref.store %v, %x[%k] : memref<?xi64>
+    }
   }
   scf.for %i = %c0 to %n step %c1 {
     func.call @called(%i) : (index) -> ()
@@ -211,11 +216,13 @@ func.func private @threads(%x: memref<?xi64>, %n: index, %m: index) attributes {
 
 // -----
 
-// Long are loops of 65,536 iterations or more; from 1 on, there are 65,535.
+// Long are loops of 65,536 iterations or more, or of any number; from 1 on, there are 65,535.
 // CHECK-LABEL: func.func private @lengths(
 // CHECK: %[[END:[0-9]+]] = arith.select %{{.*}}, %c65536, %c0
 // CHECK-NEXT: scf.for %{{.*}} = %c0 to %[[END]]
 // CHECK: scf.for %{{.*}} = %c1 to %c65536
+// CHECK: %[[LAST:[0-9]+]] = arith.select %{{.*}}, %c65536, %m
+// CHECK-NEXT: scf.for %{{.*}} = %m to %[[LAST]]
 func.func private @lengths(%x: memref<?xi64>, %m: index) attributes {relax.prim_func, relax.params = []} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -227,6 +234,11 @@ func.func private @lengths(%x: memref<?xi64>, %m: index) attributes {relax.prim_
     }
   }
   scf.for %i = %c1 to %c65536 step %c1 {
+    scf.for %j = %c0 to %m step %c1 {
+      memref.store %v, %x[%j] : memref<?xi64>
+    }
+  }
+  scf.for %i = %m to %c65536 step %c1 {
     scf.for %j = %c0 to %m step %c1 {
       memref.store %v, %x[%j] : memref<?xi64>
     }
