@@ -30,7 +30,10 @@
 // WHY: vectorized backwards: 8 iterations at once, at
 // WHY: vectorized one: one iteration, at
 // WHY: vectorized few: 16 iterations at once, at
-// WHY-NEXT: 17 as their kind says, 16 serial
+// WHY: vectorized from_halves: 32 iterations at once, at
+// WHY: vectorized shifted: 32 iterations at once, at
+// WHY: vectorized to_ten: 32 iterations at once, at
+// WHY-NEXT: 20 as their kind says, 16 serial
 
 // CHECK-LABEL: func.func private @chain
 // CHECK: relax.loop_note = "vectorized: parameter 0 is stored where other iterations may access it"
@@ -487,6 +490,38 @@ func.func private @few(%a: memref<?xf32>, %v: f32) attributes {relax.prim_func} 
   %c9 = arith.constant 9 : index
   %end = arith.minsi %n, %c9 : index
   scf.for %i = %c0 to %end step %c1 {
+    memref.store %v, %a[%i] : memref<?xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+func.func private @from_halves(%a: memref<?xf32>, %v: f32, %b: memref<?xf32>) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %a, %c0 : memref<?xf32>
+  %c2 = arith.constant 2 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %j = arith.muli %i, %c2 : index
+    %x = memref.load %b[%j] : memref<?xf32>
+    memref.store %x, %a[%i] : memref<?xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+func.func private @shifted(%a: memref<?xf32>, %v: f32, %m: index) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %a, %c0 : memref<?xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    %j = arith.addi %i, %m : index
+    memref.store %v, %a[%j] : memref<?xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+func.func private @to_ten(%a: memref<?xf32>, %v: f32, %m: index) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %a, %c0 : memref<?xf32>
+  %c10 = arith.constant 10 : index
+  scf.for %i = %m to %c10 step %c1 {
     memref.store %v, %a[%i] : memref<?xf32>
   } {relax.loop = "vectorized"}
   return

@@ -949,3 +949,130 @@ func.func private @global(%n: index, %v: f32) attributes {relax.prim_func} {
   } {relax.loop = "vectorized"}
   return
 }
+
+// What a branch that all lanes take computes of their elements is a vector. Part of a buffer is the same for all.
+// CHECK-LABEL: func.func private @inner(
+// CHECK-NEXT: %c0 = arith.constant 0 : index
+// CHECK-NEXT: %seen = memref.subview %b[2] [4] [1]
+// CHECK-NEXT: %r = scf.if %m -> (vector<4xf32>) {
+// CHECK-NEXT: %x = vector.load %seen[%c0] : memref<4xf32, strided<[1], offset: 2>>, vector<4xf32>
+// CHECK-NEXT: %y = vector.broadcast %v : f32 to vector<4xf32>
+// CHECK-NEXT: %y_0 = arith.addf %x, %y
+// CHECK-NEXT: scf.yield %y_0 : vector<4xf32>
+// CHECK-NEXT: } else {
+// CHECK-NEXT: %r_0 = vector.broadcast %v : f32 to vector<4xf32>
+// CHECK-NEXT: scf.yield %r_0 : vector<4xf32>
+// CHECK-NEXT: }
+// CHECK-NEXT: vector.store %r, %a[%c0] : memref<4xf32>, vector<4xf32>
+// CHECK-NEXT: return
+func.func private @inner(%a: memref<4xf32>, %b: memref<8xf32>, %m: i1, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  scf.for %i = %c0 to %c4 step %c1 {
+    %seen = memref.subview %b[2] [4] [1] : memref<8xf32> to memref<4xf32, strided<[1], offset: 2>>
+    %r = scf.if %m -> f32 {
+      %x = memref.load %seen[%i] : memref<4xf32, strided<[1], offset: 2>>
+      %y = arith.addf %x, %v : f32
+      scf.yield %y : f32
+    } else {
+      scf.yield %v : f32
+    }
+    memref.store %r, %a[%i] : memref<4xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+
+// A diagonal is no row.
+// CHECK-LABEL: func.func private @diagonal(
+// CHECK-NEXT: %c0 = arith.constant 0 : index
+// CHECK-NEXT: %c1 = arith.constant 1 : index
+// CHECK-NEXT: memref.store %v, %a[%c0, %c0]
+// CHECK-NEXT: memref.store %v, %a[%c1, %c1]
+// CHECK-NEXT: return
+func.func private @diagonal(%a: memref<2x2xf32>, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  scf.for %i = %c0 to %c2 step %c1 {
+    memref.store %v, %a[%i, %i] : memref<2x2xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+
+// From 1 on, the element before the index is within the bounds.
+// CHECK-LABEL: func.func private @from_one(
+// CHECK-NEXT: %cst = arith.constant dense<[0, 1, 2, {{.*}}]> : vector<16xi32>
+// CHECK-NEXT: %c0 = arith.constant 0 : index
+// CHECK-NEXT: %c1 = arith.constant 1 : index
+// CHECK-NEXT: %c12 = arith.constant 12 : index
+// CHECK-NEXT: %end = arith.minsi %n, %c12
+// CHECK-NEXT: %own = memref.alloc() : memref<16xf32>
+// CHECK-NEXT: %0 = arith.cmpi sgt, %end, %c1
+// CHECK-NEXT: scf.if %0 {
+// CHECK-NEXT: %1 = arith.subi %end, %c1
+// CHECK-NEXT: %2 = arith.index_cast %1
+// CHECK-NEXT: %3 = vector.broadcast %2 : i32 to vector<16xi32>
+// CHECK-NEXT: %4 = arith.cmpi sgt, %3, %cst
+// CHECK-NEXT: %5 = vector.broadcast %v : f32 to vector<16xf32>
+// CHECK-NEXT: %6 = vector.load %own[%c0] : memref<16xf32>, vector<16xf32>
+// CHECK-NEXT: %7 = arith.select %4, %5, %6
+// CHECK-NEXT: vector.store %7, %own[%c0] : memref<16xf32>, vector<16xf32>
+// CHECK-NEXT: %x = vector.load %own[%c0] : memref<16xf32>, vector<16xf32>
+// CHECK-NEXT: vector.maskedstore %a[%c1], %4, %x : memref<?xf32>, vector<16xi1>, vector<16xf32>
+// CHECK-NEXT: }
+// CHECK-NEXT: return
+func.func private @from_one(%a: memref<?xf32>, %n: index, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c12 = arith.constant 12 : index
+  %end = arith.minsi %n, %c12 : index
+  %own = memref.alloc() : memref<16xf32>
+  scf.for %i = %c1 to %end step %c1 {
+    %before = arith.subi %i, %c1 : index
+    memref.store %v, %own[%before] : memref<16xf32>
+    %x = memref.load %own[%before] : memref<16xf32>
+    memref.store %x, %a[%i] : memref<?xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+
+// Bodies with functions are as wide where there are 32 registers.
+// CHECK-LABEL: func.func private @heavy(
+// CHECK-NEXT: %c0 = arith.constant 0 : index
+// CHECK-NEXT: %x = vector.load %a[%c0] : memref<64xf32>, vector<64xf32>
+// CHECK-NEXT: %e = math.exp %x
+// CHECK-NEXT: vector.store %e, %a[%c0] : memref<64xf32>, vector<64xf32>
+// CHECK-NEXT: return
+func.func private @heavy(%a: memref<64xf32>, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  scf.for %i = %c0 to %c64 step %c1 {
+    %x = memref.load %a[%i] : memref<64xf32>
+    %e = math.exp %x : f32
+    memref.store %e, %a[%i] : memref<64xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+
+// One iteration at most needs no loop for a rest.
+// CHECK-LABEL: func.func private @one_at_most(
+// CHECK-NEXT: %c0 = arith.constant 0 : index
+// CHECK-NEXT: %c1 = arith.constant 1 : index
+// CHECK-NEXT: %end = arith.minsi %n, %c1
+// CHECK-NEXT: %0 = arith.maxsi %end, %c0
+// CHECK-NEXT: scf.for %arg3 = %c0 to %0 step %c1 {
+// CHECK-NEXT: %1 = vector.broadcast %v : i16 to vector<1xi16>
+// CHECK-NEXT: vector.store %1, %a[%arg3] : memref<?xi16>, vector<1xi16>
+// CHECK-NEXT: } {loop_annotation = #loop_annotation}
+// CHECK-NEXT: return
+func.func private @one_at_most(%a: memref<?xi16>, %n: index, %v: i16) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %end = arith.minsi %n, %c1 : index
+  scf.for %i = %c0 to %end step %c1 {
+    memref.store %v, %a[%i] : memref<?xi16>
+  } {relax.loop = "vectorized"}
+  return
+}
