@@ -144,8 +144,6 @@ class _Failing:
 
     def at(self, op: ir.OpView) -> bool:
         """True if control may leave the function at `op`."""
-        if not isinstance(op, func.CallOp | cf.AssertOp):
-            return False
         name = _leaving(op)
         return name in (PROPAGATE, ASSERT, LEAVE) or name in self.checks or name in self.functions
 
@@ -232,7 +230,7 @@ class _Exits:
         for block in self.function.body:
             entries = []
             for op in block.operations:
-                if isinstance(op, func.CallOp) and DEFER in op.attributes:
+                if DEFER in op.attributes:
                     deferred.append(op)
                 entries.append((op, tuple(deferred)))
             blocks.append((block, entries))

@@ -122,7 +122,8 @@ func.func @others(%x: memref<?xf32>) {
 // CHECK: call @loop(%p1, %p2)
 // CHECK: call @relax.rt.profile_record.2(%{{.+}}, %{{.+}}, %[[DIM]], %p2)
 // CHECK-LABEL: func.func private @relax.rt.profile_record.2(
-// CHECK: arith.constant 6 : i64
+// CHECK: %[[WORDS:.+]] = arith.constant 6 : i64
+// CHECK-NEXT: llvm.atomicrmw add %{{.+}}, %[[WORDS]]
 // CHECK: %[[ROW:.+]] = llvm.getelementptr %{{.+}}[%{{.+}}]
 // CHECK: llvm.getelementptr %[[ROW]][8]
 // CHECK: llvm.getelementptr %[[ROW]][16]
@@ -356,6 +357,53 @@ func.func private @nothing(%x: memref<?xf32>, %n: index) attributes {relax.prim_
     %a = memref.load %x[%i] : memref<?xf32>
     %b = arith.addf %a, %a : f32
     memref.store %b, %x[%i] : memref<?xf32>
+  }
+  return
+}
+
+// -----
+
+// The size of a buffer is no access. What a loop reads that ends on data is read as a whole. Windows have the sizes of
+// their result and of the window.
+// CHECK: {bytes = "4*a1", flops = "0", kind = "prim"{{[^}]*}}name = "size_and_load", sizes = ["a1"]}
+// CHECK-SAME: {bytes = "4*a0_0", kind = "prim"{{[^}]*}}name = "once_and_until", sizes = ["a0_0"]}
+// CHECK-SAME: flops = "a1_0*a2_0", kind = "prim"{{[^}]*}}name = "windows"
+func.func @main(%x: memref<?xf32>, %n: index) {
+  call @size_and_load(%x, %n) : (memref<?xf32>, index) -> ()
+  call @once_and_until(%x) : (memref<?xf32>) -> ()
+  call @windows(%x, %x, %x) : (memref<?xf32>, memref<?xf32>, memref<?xf32>) -> ()
+  return
+}
+func.func private @size_and_load(%x: memref<?xf32>, %n: index) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %first = memref.dim %x, %c0 : memref<?xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    %a = memref.load %x[%i] : memref<?xf32>
+  }
+  %last = memref.dim %x, %c0 : memref<?xf32>
+  return
+}
+func.func private @once_and_until(%x: memref<?xf32>) attributes {relax.prim_func} {
+  %i = arith.constant 0 : index
+  %limit = arith.constant 0.0 : f32
+  %once = memref.load %x[%i] : memref<?xf32>
+  scf.while : () -> () {
+    %v = memref.load %x[%i] : memref<?xf32>
+    %twice = arith.addf %v, %v : f32
+    %more = arith.cmpf ogt, %twice, %limit : f32
+    scf.condition(%more)
+  } do {
+    scf.yield
+  }
+  return
+}
+func.func private @windows(%x: memref<?xf32>, %w: memref<?xf32>, %o: memref<?xf32>) attributes {relax.prim_func} {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i + j)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i)>],
+                  iterator_types = ["parallel", "reduction"]} ins(%x, %w : memref<?xf32>, memref<?xf32>) outs(%o : memref<?xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %r = arith.maximumf %a, %c : f32
+    linalg.yield %r : f32
   }
   return
 }

@@ -282,3 +282,14 @@ func.func private @gives(%p: !llvm.ptr) {
 func.func private @defined() attributes {relax.may_fail} {
   return
 }
+
+// -----
+
+// Each assertion raises its own error.
+// CHECK-LABEL: func.func @two_asserts(
+// CHECK-COUNT-2: call @relax.rt.raise.0(
+func.func @two_asserts(%c: i1, %d: i1) {
+  cf.assert %c, "first" loc(unknown)
+  cf.assert %d, "second" loc(unknown)
+  return
+}

@@ -46,3 +46,4 @@ func.func @names(%here: tensor<2xf32> {relax.name = "user"}, %0: tensor<2xf32> {
 func.func @located(%here: tensor<2xf32>) -> tensor<2xf32> {
   return %here : tensor<2xf32>
 }
+memref.global "private" @table : memref<4xf32>

@@ -207,7 +207,8 @@ func.func @pure(%x: tensor<2xf32>) -> tensor<2xf32> {
 // SMALL-LABEL: func.func @sizes(
 // SMALL-SAME: %[[X:[a-z0-9_]+]]: tensor<2xf32>
 // SMALL: %[[A:[A-Za-z0-9_]+]] = "relax.exp"(%[[X]])
-// SMALL-NEXT: %[[T:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[A]]
+// SMALL-NEXT: %[[B:[A-Za-z0-9_]+]] = "relax.exp"(%[[A]])
+// SMALL-NEXT: %[[T:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[B]]
 // SMALL-NEXT: "relax.call"(%[[T]]) {callee = @two}
 // SMALL: "relax.call"(%{{[A-Za-z0-9_]+}}) {callee = @two}
 // SMALL: relax.abs
@@ -230,7 +231,9 @@ func.func private @two_once(%x: tensor<2xf32>) -> tensor<2xf32> {
 func.func @sizes(%x: tensor<2xf32>) -> tensor<2xf32> {
   %t = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>
   %0 = "relax.call"(%t) {callee = @one} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
-  %u = builtin.unrealized_conversion_cast %0 : tensor<2xf32> to tuple<tensor<2xf32>>
+  %s = builtin.unrealized_conversion_cast %0 : tensor<2xf32> to tuple<tensor<2xf32>>
+  %4 = "relax.call"(%s) {callee = @one} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
+  %u = builtin.unrealized_conversion_cast %4 : tensor<2xf32> to tuple<tensor<2xf32>>
   %1 = "relax.call"(%u) {callee = @two} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
   %v = builtin.unrealized_conversion_cast %1 : tensor<2xf32> to tuple<tensor<2xf32>>
   %2 = "relax.call"(%v) {callee = @two} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
@@ -329,4 +332,43 @@ func.func @tuple_in_order(%p: tuple<tensor<?xf32>, !u>) -> tensor<?xf32> {
   %t = builtin.unrealized_conversion_cast %p : tuple<tensor<?xf32>, !u> to tuple<tuple<tensor<?xf32>, !u>>
   %0 = "relax.call"(%t) {callee = @formula_of_tuple} : (tuple<tuple<tensor<?xf32>, !u>>) -> tensor<?xf32>
   return %0 : tensor<?xf32>
+}
+
+// -----
+
+// Outside of dataflow blocks a body keeps its own. What a body changes is its own value. Functions that only call
+// themselves go.
+// CHECK-NOT: @only_itself
+// CHECK-LABEL: func.func @outside(
+// CHECK: %[[E:[A-Za-z0-9_]+]] = "relax.dataflow"
+// CHECK-NEXT: "relax.exp"(%x)
+// CHECK: "relax.call_packed"
+// CHECK-NEXT: %[[NEW:[A-Za-z0-9_]+]] = "relax.updated"
+// CHECK-NEXT: %[[T:[A-Za-z0-9_]+]] = "relax.tanh"(%[[NEW]])
+// CHECK: "relax.add"(%[[T]], %[[E]])
+func.func private @only_itself(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %t = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>
+  %0 = "relax.call"(%t) {callee = @only_itself} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+func.func private @block(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = "relax.dataflow"() ({
+    %1 = "relax.exp"(%x) : (tensor<2xf32>) -> tensor<2xf32>
+    "relax.output"(%1) : (tensor<2xf32>) -> ()
+  }) : () -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+func.func private @changing(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %t = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>
+  %0 = "relax.call_packed"(%t) {func = "f.change", arg_spec = [unit]} : (tuple<tensor<2xf32>>) -> tuple<>
+  %1 = "relax.tanh"(%x) : (tensor<2xf32>) -> tensor<2xf32>
+  return %1 : tensor<2xf32>
+}
+func.func @outside(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %t = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>
+  %0 = "relax.call"(%t) {callee = @block} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
+  %u = builtin.unrealized_conversion_cast %0 : tensor<2xf32> to tuple<tensor<2xf32>>
+  %1 = "relax.call"(%u) {callee = @changing} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
+  %2 = "relax.add"(%1, %0) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return %2 : tensor<2xf32>
 }

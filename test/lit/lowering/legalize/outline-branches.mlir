@@ -136,6 +136,8 @@ func.func private @exp(%x: tensor<?x4xf32>, %out: tensor<?x4xf32>) -> tensor<?x4
 // CHECK: {callee = @conditions_by_size, tir_vars = ["n"]}
 // CHECK-LABEL: func.func @between(
 // CHECK: {callee = @between_by_size, tir_vars = ["m", "n"]}
+// CHECK-LABEL: func.func @room(
+// CHECK: {callee = @room_by_size, tir_vars = ["m", "n"]}
 // CHECK-LABEL: func.func @two_results(
 // CHECK: {callee = @two_results_by_size,
 // CHECK-LABEL: func.func private @conditions_by_size(
@@ -197,6 +199,23 @@ func.func @between(%x: !x, %y: !m) -> !x {
   } {relax.by_size = "between"}
   return %1 : !x
 }
+func.func @room(%x: !x, %y: !m) -> !x {
+  %n = "relax.prim_value"() {value = "m"} : () -> i64
+  %four = "relax.prim_value"() {value = 4 : i64} : () -> i64
+  %few = arith.cmpi sle, %n, %four : i64
+  %1 = scf.if %few -> !x {
+    %p = builtin.unrealized_conversion_cast %x : !x to tuple<!x>
+    %q = "relax.call_tir"(%p) {callee = @twice, tir_vars = []} : (tuple<!x>) -> !x
+    %r = builtin.unrealized_conversion_cast %q : !x to tuple<!x>
+    %b = "relax.call_tir"(%r) {callee = @twice, tir_vars = []} : (tuple<!x>) -> !x
+    scf.yield %b : !x
+  } else {
+    %a = builtin.unrealized_conversion_cast %x : !x to tuple<!x>
+    %b = "relax.call_tir"(%a) {callee = @twice, tir_vars = []} : (tuple<!x>) -> !x
+    scf.yield %b : !x
+  } {relax.by_size = "room"}
+  return %1 : !x
+}
 func.func @two_results(%x: !x) -> !x {
   %n = "relax.prim_value"() {value = "n"} : () -> i64
   %four = "relax.prim_value"() {value = 4 : i64} : () -> i64
@@ -244,6 +263,18 @@ func.func @on_data(%x: !x, %c: tensor<i1>) -> !x {
     %b = "relax.call_tir"(%a) {callee = @twice, tir_vars = []} : (tuple<!x>) -> !x
     scf.yield %b : !x
   } {relax.by_size = "on_data"}
+  return %1 : !x
+}
+func.func @argument(%x: !x, %c: i1) -> !x {
+  %1 = scf.if %c -> !x {
+    %a = builtin.unrealized_conversion_cast %x : !x to tuple<!x>
+    %b = "relax.call_tir"(%a) {callee = @twice, tir_vars = []} : (tuple<!x>) -> !x
+    scf.yield %b : !x
+  } else {
+    %a = builtin.unrealized_conversion_cast %x : !x to tuple<!x>
+    %b = "relax.call_tir"(%a) {callee = @twice, tir_vars = []} : (tuple<!x>) -> !x
+    scf.yield %b : !x
+  } {relax.by_size = "argument"}
   return %1 : !x
 }
 func.func @on_both(%x: !x, %c: tensor<i1>) -> !x {

@@ -229,3 +229,46 @@ func.func @rows(%x: !n) -> !n {
   %1 = "relax.call_tir"(%0) {callee = @softmax, tir_vars = []} : (tuple<!n>) -> !n
   return %1 : !n
 }
+
+// -----
+
+!n = tensor<?xf32, #relax.shape<["n"]>>
+!nn = tensor<?x?xf32, #relax.shape<["n", "n"]>>
+// Loops that are not linalg's, a field that is larger than the argument, and an argument of unknown dtype.
+// CHECK-LABEL: func.func @loop(
+// CHECK-NOT: relax.latency_critical
+// CHECK-LABEL: func.func @larger_field(
+// CHECK-NOT: relax.latency_critical
+// CHECK-LABEL: func.func @unknown_dtype(
+// CHECK-NOT: relax.latency_critical
+// CHECK-LABEL: func.func private @loop.shapes(
+func.func private @scaled(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {relax.pattern = "elementwise", relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %0 = scf.for %i = %c0 to %n step %c1 iter_args(%y = %out) -> tensor<?xf32> {
+    scf.yield %y : tensor<?xf32>
+  }
+  return %0 : tensor<?xf32>
+}
+func.func private @both(%x: tensor<?xf32>, %out: tensor<?xf32>, %more: tensor<?x?xf32>) -> (tensor<?xf32>, tensor<?x?xf32>) attributes {relax.pattern = "broadcast", relax.prim_func} {
+  return %out, %more : tensor<?xf32>, tensor<?x?xf32>
+}
+func.func private @copy(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {relax.pattern = "elementwise", relax.prim_func} {
+  return %out : tensor<?xf32>
+}
+func.func @loop(%x: !n) -> !n {
+  %0 = builtin.unrealized_conversion_cast %x : !n to tuple<!n>
+  %1 = "relax.call_tir"(%0) {callee = @scaled, tir_vars = []} : (tuple<!n>) -> !n
+  return %1 : !n
+}
+func.func @larger_field(%x: !n) -> tuple<!n, !nn> {
+  %0 = builtin.unrealized_conversion_cast %x : !n to tuple<!n>
+  %1 = "relax.call_tir"(%0) {callee = @both, tir_vars = []} : (tuple<!n>) -> tuple<!n, !nn>
+  return %1 : tuple<!n, !nn>
+}
+func.func @unknown_dtype(%x: !n, %y: tensor<?x!relax.any, #relax.shape<["n"]>>) -> !n {
+  %0 = builtin.unrealized_conversion_cast %x : !n to tuple<!n>
+  %1 = "relax.call_tir"(%0) {callee = @copy, tir_vars = []} : (tuple<!n>) -> !n
+  return %1 : !n
+}
