@@ -11,16 +11,16 @@ func.func private @exp(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> 
 // A chain of four: two storages for the temporaries, in turn; the result has its own.
 // CHECK-LABEL: func.func @chain(
 // CHECK: %[[S:[A-Za-z0-9_]+]] = "relax.memory_alloc_storage"
-// CHECK: %[[A:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"(%[[S]]
+// CHECK: %[[A:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"(%[[S]],
 // CHECK: %[[T:[A-Za-z0-9_]+]] = "relax.memory_alloc_storage"
-// CHECK: %[[B:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"(%[[T]]
+// CHECK: %[[B:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"(%[[T]],
 // CHECK: "relax.memory_kill_tensor"(%[[A]])
 // CHECK-NOT: relax.memory_alloc_storage
-// CHECK: %[[C:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"(%[[S]]
+// CHECK: %[[C:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"(%[[S]],
 // CHECK: "relax.memory_kill_tensor"(%[[B]])
 // CHECK-NEXT: "relax.memory_kill_storage"(%[[T]])
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.memory_alloc_storage"
-// CHECK: %[[D:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"(%[[R]]
+// CHECK: %[[D:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"(%[[R]],
 // CHECK: "relax.memory_kill_tensor"(%[[C]])
 // CHECK-NEXT: "relax.memory_kill_storage"(%[[S]])
 // CHECK-NEXT: return %[[D]]
@@ -49,14 +49,14 @@ func.func private @use(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> 
 // CHECK-LABEL: func.func @sizes(
 // CHECK: %[[SIZE:[A-Za-z0-9_]+]] = "relax.shape_expr"() {values = ["4*n + 28"]}
 // CHECK-NEXT: %[[S:[A-Za-z0-9_]+]] = "relax.memory_alloc_storage"(%[[SIZE]])
-// CHECK: %[[A:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"(%[[S]]
+// CHECK: %[[A:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"(%[[S]],
 // CHECK-SAME: #relax.shape<["n"]>
 // CHECK: %[[MSIZE:[A-Za-z0-9_]+]] = "relax.shape_expr"() {values = ["4*m"]}
 // CHECK-NEXT: %[[M:[A-Za-z0-9_]+]] = "relax.memory_alloc_storage"(%[[MSIZE]])
-// CHECK: %[[B:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"(%[[M]]
+// CHECK: %[[B:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"(%[[M]],
 // CHECK: "relax.memory_kill_tensor"(%[[A]])
 // CHECK-NOT: relax.memory_alloc_storage
-// CHECK: %[[C:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"(%[[S]]
+// CHECK: %[[C:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"(%[[S]],
 // CHECK-SAME: #relax.shape<["n + 7"]>
 // CHECK: "relax.memory_kill_tensor"(%[[B]])
 // CHECK-NEXT: "relax.memory_kill_storage"(%[[M]])
@@ -89,9 +89,9 @@ func.func private @to_16(%x: tensor<?xf32>, %out: tensor<16xf32>) -> tensor<16xf
 // CHECK-LABEL: func.func @bounds(
 // CHECK: %[[S:[A-Za-z0-9_]+]] = "relax.memory_alloc_storage"
 // CHECK-SAME: !relax.shape_value<[64]>
-// CHECK: "relax.memory_alloc_tensor"(%[[S]]
+// CHECK: "relax.memory_alloc_tensor"(%[[S]],
 // CHECK: "relax.memory_alloc_tensor"
-// CHECK: "relax.memory_alloc_tensor"(%[[S]]
+// CHECK: "relax.memory_alloc_tensor"(%[[S]],
 // CHECK-SAME: #relax.shape<["n"]>
 func.func @bounds(%x: !n) -> tensor<16xf32> attributes {relax.symbol_bounds = {n = [0, 16]}} {
   %0 = builtin.unrealized_conversion_cast %x : !n to tuple<!n>
@@ -117,7 +117,7 @@ func.func private @exp(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> 
 // CHECK: %[[S:[A-Za-z0-9_]+]] = "relax.memory_alloc_storage"
 // CHECK: %[[T:[A-Za-z0-9_]+]] = "relax.memory_alloc_storage"
 // CHECK: scf.if
-// CHECK: "relax.memory_alloc_tensor"(%[[S]]
+// CHECK: "relax.memory_alloc_tensor"(%[[S]],
 // CHECK: "relax.memory_kill_storage"(%[[T]])
 // CHECK: "relax.memory_kill_storage"(%[[S]])
 // CHECK: } else {
@@ -190,18 +190,18 @@ func.func private @exp(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> 
 // CHECK-LABEL: func.func @grows_in_branch(
 // CHECK: %[[SIZE:[A-Za-z0-9_]+]] = "relax.shape_expr"() {values = ["4*n + 28"]}
 // CHECK-NEXT: %[[S:[A-Za-z0-9_]+]] = "relax.memory_alloc_storage"(%[[SIZE]])
-// CHECK: "relax.memory_alloc_tensor"(%[[S]]
+// CHECK: "relax.memory_alloc_tensor"(%[[S]],
 // CHECK: scf.if
-// CHECK: "relax.memory_alloc_tensor"(%[[S]]
+// CHECK: "relax.memory_alloc_tensor"(%[[S]],
 // CHECK-SAME: #relax.shape<["n + 7"]>
 // CHECK: } else {
-// CHECK: "relax.memory_alloc_tensor"(%[[S]]
+// CHECK: "relax.memory_alloc_tensor"(%[[S]],
 // CHECK-SAME: #relax.shape<["n"]>
 // CHECK: }
-// CHECK: "relax.memory_alloc_tensor"(%[[S]]
+// CHECK: "relax.memory_alloc_tensor"(%[[S]],
 // CHECK-SAME: #relax.shape<["n"]>
 // CHECK: %[[MORE:[A-Za-z0-9_]+]] = "relax.memory_alloc_storage"
-// CHECK: "relax.memory_alloc_tensor"(%[[MORE]]
+// CHECK: "relax.memory_alloc_tensor"(%[[MORE]],
 func.func @grows_in_branch(%x: !n, %y: !large, %c: tensor<i1>) -> !n {
   %0 = builtin.unrealized_conversion_cast %x : !n to tuple<!n>
   %1 = "relax.call_tir"(%0) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
@@ -233,11 +233,11 @@ func.func private @exp(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> 
 // CHECK-LABEL: func.func @branch_alone(
 // CHECK: scf.if
 // CHECK: %[[INNER:[A-Za-z0-9_]+]] = "relax.memory_alloc_storage"
-// CHECK: "relax.memory_alloc_tensor"(%[[INNER]]
+// CHECK: "relax.memory_alloc_tensor"(%[[INNER]],
 // CHECK: "relax.memory_kill_storage"(%[[INNER]])
 // CHECK: } else {
 // CHECK: %[[S:[A-Za-z0-9_]+]] = "relax.memory_alloc_storage"
-// CHECK: "relax.memory_alloc_tensor"(%[[S]]
+// CHECK: "relax.memory_alloc_tensor"(%[[S]],
 // CHECK: return
 func.func @branch_alone(%x: !n, %c: tensor<i1>) -> !n {
   %f = tensor.extract %c[] : tensor<i1>
@@ -385,9 +385,13 @@ func.func @two_free(%size: !relax.shape_value<["k"]>, %shape: !relax.shape_value
 // CHECK-NEXT: %tc = "relax.memory_alloc_tensor"(%c, %n)
 // CHECK-NEXT: "relax.memory_kill_tensor"(%tc)
 // CHECK-NEXT: "relax.memory_kill_storage"(%c)
+// CHECK-NEXT: %d = "relax.memory_alloc_storage"(%open)
+// CHECK-NEXT: %td = "relax.memory_alloc_tensor"(%d, %n)
+// CHECK-NEXT: "relax.memory_kill_tensor"(%td)
+// CHECK-NEXT: "relax.memory_kill_storage"(%d)
 // CHECK-NEXT: %r = builtin.unrealized_conversion_cast to tuple<>
 // CHECK-NEXT: return %r : tuple<>
-func.func @unlike(%unknown: !relax.shape_value<unit>, %y: tensor<?x?xf32>, %n: !relax.shape_value<["n"]>, %m: !relax.shape_value<["m"]>) -> tuple<> {
+func.func @unlike(%open: !relax.shape_value<["?"]>, %unknown: !relax.shape_value<unit>, %y: tensor<?x?xf32>, %n: !relax.shape_value<["n"]>, %m: !relax.shape_value<["m"]>) -> tuple<> {
   %a = "relax.memory_alloc_storage"(%n) {device = 0 : i64, dtype = f32, storage_scope = "global"} : (!relax.shape_value<["n"]>) -> !relax.object
   %ta = "relax.memory_alloc_tensor"(%a, %n) {dtype = f32, offset = 0 : i64} : (!relax.object, !relax.shape_value<["n"]>) -> tensor<?xf32, #relax.shape<["n"]>>
   "relax.memory_kill_tensor"(%ta) : (tensor<?xf32, #relax.shape<["n"]>>) -> ()
@@ -401,6 +405,10 @@ func.func @unlike(%unknown: !relax.shape_value<unit>, %y: tensor<?x?xf32>, %n: !
   %tc = "relax.memory_alloc_tensor"(%c, %n) {dtype = f32, offset = 0 : i64} : (!relax.object, !relax.shape_value<["n"]>) -> tensor<?xf32, #relax.shape<["n"]>>
   "relax.memory_kill_tensor"(%tc) : (tensor<?xf32, #relax.shape<["n"]>>) -> ()
   "relax.memory_kill_storage"(%c) : (!relax.object) -> ()
+  %d = "relax.memory_alloc_storage"(%open) {device = 0 : i64, dtype = f32, storage_scope = "global"} : (!relax.shape_value<["?"]>) -> !relax.object
+  %td = "relax.memory_alloc_tensor"(%d, %n) {dtype = f32, offset = 0 : i64} : (!relax.object, !relax.shape_value<["n"]>) -> tensor<?xf32, #relax.shape<["n"]>>
+  "relax.memory_kill_tensor"(%td) : (tensor<?xf32, #relax.shape<["n"]>>) -> ()
+  "relax.memory_kill_storage"(%d) : (!relax.object) -> ()
   %r = builtin.unrealized_conversion_cast to tuple<>
   return %r : tuple<>
 }
@@ -482,7 +490,7 @@ func.func private @exp(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> 
 // CHECK: scf.if
 // CHECK: } else {
 // CHECK: "relax.memory_kill_tensor"
-// CHECK: "relax.memory_alloc_tensor"(%[[S]]
+// CHECK: "relax.memory_alloc_tensor"(%[[S]],
 func.func @ended_in_both(%x: !n, %c: i1) -> !n {
   %0 = builtin.unrealized_conversion_cast %x : !n to tuple<!n>
   %1 = "relax.call_tir"(%0) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
@@ -501,7 +509,7 @@ func.func @ended_in_both(%x: !n, %c: i1) -> !n {
 
 // -----
 
-// A symbol that match_shape defines before the storage may make it grow.
+// A symbol that match_shape defines before the storage may make it grow, also if another one checks it later.
 !k = tensor<?xf32, #relax.shape<["k"]>>
 !large = tensor<?xf32, #relax.shape<["k + 7"]>>
 func.func private @use(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {relax.prim_func} {
@@ -516,7 +524,35 @@ func.func @matched(%y: tensor<?xf32>) -> tuple<> {
   %z = "relax.match_shape"(%y) {pattern = ["k"], result_dtype} : (tensor<?xf32>) -> !k
   %0 = builtin.unrealized_conversion_cast %z : !k to tuple<!k>
   %1 = "relax.call_tir"(%0) {callee = @use, tir_vars = []} : (tuple<!k>) -> !k
+  %again = "relax.match_shape"(%y) {pattern = ["k"], result_dtype} : (tensor<?xf32>) -> !k
   %2 = "relax.call_tir"(%0) {callee = @use, tir_vars = []} : (tuple<!k>) -> !large
   %r = builtin.unrealized_conversion_cast to tuple<>
   return %r : tuple<>
+}
+
+// -----
+
+// A tensor that a loop carries lives as long as what the loop gives.
+!n = tensor<?xf32, #relax.shape<["n"]>>
+func.func private @exp(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {relax.prim_func} {
+  return %out : tensor<?xf32>
+}
+// CHECK-LABEL: func.func @carried(
+// CHECK: %[[A:[a-z0-9]+]] = "relax.memory_alloc_tensor"
+// CHECK: %[[R:[a-z0-9]+]] = scf.for
+// CHECK-NOT: kill_tensor"(%[[A]])
+// CHECK: builtin.unrealized_conversion_cast %[[R]]
+// CHECK-NEXT: "relax.call_prim"
+// CHECK-NEXT: "relax.memory_kill_tensor"(%[[A]])
+func.func @carried(%x: !n, %i: index, %j: index) -> !n {
+  %0 = builtin.unrealized_conversion_cast %x : !n to tuple<!n>
+  %1 = "relax.call_tir"(%0) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
+  %r = scf.for %k = %i to %j step %i iter_args(%a = %1) -> !n {
+    scf.yield %a : !n
+  }
+  %5 = builtin.unrealized_conversion_cast %r : !n to tuple<!n>
+  %6 = "relax.call_tir"(%5) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
+  %7 = builtin.unrealized_conversion_cast %6 : !n to tuple<!n>
+  %8 = "relax.call_tir"(%7) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
+  return %8 : !n
 }
