@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from relax_mlir.profiler import profile
+from relax_mlir.runtime import profile
 from relax_mlir.terminal import report_table
 from rich.table import Table
 

@@ -8,8 +8,8 @@ Registers, arguments and constants are FFI values (TVMFFIAny, 16 bytes). Argumen
 results are reference-counted. Frames are in heap chunks of the machine, so calls between its functions take no C stack.
 Calls that come back from packed functions and closures do, and are counted per thread.
 
-Instructions are those of `relax_mlir.vm.bytecode`, with offsets in words instead of instructions. The core checks
-nothing that `relax_mlir.vm.verify` can check earlier.
+Instructions are those of `relax_mlir.bytecode.instructions`, with offsets in words instead of instructions. The core
+checks nothing that `relax_mlir.bytecode.verify` can check earlier.
 """
 
 from __future__ import annotations

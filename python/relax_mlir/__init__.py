@@ -16,6 +16,7 @@ from relax_mlir import torch_bridge
 if TYPE_CHECKING:
     from relax_mlir.analysis.structural import assert_structural_equal, structural_equal, structural_hash
     from relax_mlir.builder import BlockBuilder
+    from relax_mlir.bytecode.exec_builder import ExecBuilder
     from relax_mlir.dialects.types import Callable, Object, Prim, Shape, StructInfo, Tensor, Tuple
     from relax_mlir.dialects.value import Value, Var, var
     from relax_mlir.expr import (
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
     from relax_mlir.runtime.executable import Executable
     from relax_mlir.target import Target
     from relax_mlir.te.emit_te import te_tensor
-    from relax_mlir.vm.exec_builder import ExecBuilder
     from relax_mlir.vm.machine import VirtualMachine
 
     __version__: str
@@ -79,7 +79,7 @@ _HOMES = {
     "BlockBuilder": "relax_mlir.builder",
     "Callable": "relax_mlir.dialects.types",
     "CompileReport": "relax_mlir.runtime.build_setup",
-    "ExecBuilder": "relax_mlir.vm.exec_builder",
+    "ExecBuilder": "relax_mlir.bytecode.exec_builder",
     "Executable": "relax_mlir.runtime.executable",
     "GlobalVar": "relax_mlir.ir_module",
     "IRModule": "relax_mlir.ir_module",

@@ -1,10 +1,15 @@
-"""Names of packages that are imported when they are first used."""
+"""Names of packages, and functions of higher packages, that are imported when they are first used."""
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Generic, ParamSpec, TypeVar
+
+from relax_mlir.error import RelaxError
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
@@ -19,3 +24,45 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
         return getattr(importlib.import_module(f"{package}.{homes[name]}"), name)
 
     return attribute
+
+
+HOOKS: dict[str, str] = {
+    "Executable.export_library": "relax_mlir.export.export_library:export_library",
+    "bytecode.Executable.export_library": "relax_mlir.vm.kernel_library:export",
+    "bytecode.Executable.load_library": "relax_mlir.vm.kernel_library:load",
+    "bytecode.Executable.machine": "relax_mlir.vm.machine:VirtualMachine",
+    "build.bytecode": "relax_mlir.vm.build:build_bytecode",
+}
+"""Functions of higher packages that lower ones call: the name of the hook → ``module:function``."""
+
+
+class Hook(Generic[P, R]):
+    """A function of a higher package that a lower one calls; its module is imported at the first call.
+
+    Packages import only packages below them. Where a method of a class needs one above, `HOOKS` names the function:
+
+    >>> _export: Hook[[Executable, Path], Path] = Hook("Executable.export_library")
+    """
+
+    __slots__ = ("_function", "name")
+
+    def __init__(self, name: str) -> None:
+        if name not in HOOKS:
+            raise RelaxError(f"no hook is called '{name}': add it to relax_mlir.lazy.HOOKS")
+        self.name = name
+        self._function: Callable[P, R] | None = None
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        if self._function is None:
+            self._function = self._load()
+        return self._function(*args, **kwargs)
+
+    def _load(self) -> Callable[P, R]:
+        module, _, function = HOOKS[self.name].partition(":")
+        try:
+            found: Callable[P, R] = getattr(importlib.import_module(module), function)
+        except (ImportError, AttributeError) as error:
+            raise RelaxError(
+                f"hook '{self.name}' cannot be loaded from {HOOKS[self.name]}: {error}"
+            ) from error
+        return found

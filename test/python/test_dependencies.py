@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import ast
+import importlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+import pytest
+from relax_mlir.error import RelaxError
+from relax_mlir.lazy import HOOKS, Hook
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = {
@@ -60,15 +65,15 @@ LAYERS: tuple[frozenset[str], ...] = (
         }
     ),
     frozenset({"lowering", "strategy"}),
-    frozenset({"random", "runtime", "profiler", "vm", "export"}),
+    frozenset({"bytecode", "random", "runtime", "profiler", "vm", "export"}),
     frozenset({"tools", "frontend", "distributed", "contrib", "tuning"}),
 )
 """The parts of the package, lowest first: a part imports its own layer and those below it."""
 
 BINDINGS = frozenset({"torch_mlir", "mlir"})
 
-LAZY = frozenset({"relax_mlir.transform.registry", "relax_mlir.op.op_registry"})
-"""Modules whose strings may name modules of higher layers: tables of passes and op attributes, loaded on demand."""
+LAZY = frozenset({"relax_mlir.lazy", "relax_mlir.transform.registry", "relax_mlir.op.op_registry"})
+"""Modules whose strings may name modules of higher layers: tables of hooks, passes and op attributes."""
 
 COMPUTED = frozenset(
     {
@@ -213,6 +218,29 @@ def test_rooms_of_the_lowering_are_a_chain() -> None:
         if other in rooms and place[rooms[other]] > place[room]
     ]
     assert upward == []
+
+
+def test_hooks_are_functions_and_each_is_called_by_one_module() -> None:
+    callers = [
+        str(node.args[0].value)
+        for path in MODULES.values()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and called(node) == "Hook" and isinstance(node.args[0], ast.Constant)
+    ]
+    assert sorted(callers) == sorted(HOOKS)
+    for target in HOOKS.values():
+        module, _, function = target.partition(":")
+        assert callable(getattr(importlib.import_module(module), function)), target
+
+
+def test_unknown_and_missing_hooks_name_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(RelaxError, match=r"no hook is called 'f': add it to relax_mlir\.lazy\.HOOKS"):
+        Hook("f")
+    monkeypatch.setitem(HOOKS, "f", "relax_mlir.error:no_such_function")
+    with pytest.raises(
+        RelaxError, match=r"hook 'f' cannot be loaded from relax_mlir\.error:no_such_function"
+    ):
+        Hook[[], None]("f")()
 
 
 def test_imports_by_name_can_be_read() -> None:

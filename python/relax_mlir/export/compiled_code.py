@@ -11,7 +11,8 @@ from typing import IO, Any, TypeAlias
 
 import numpy as np
 
-from relax_mlir.runtime.executable import Executable, Interface, Site
+from relax_mlir.lowering.entry.instrument_calls import Site
+from relax_mlir.runtime.executable import Executable, Interface
 
 # The weights of a library: the constants in the layout of compiled code, one after the other.
 

@@ -6,17 +6,17 @@
 ``p.save_roofline("roofline.png")`` plots (with matplotlib).
 """
 
-from relax_mlir.profiler.profile import (
+from relax_mlir.lowering.entry.instrument_calls import Site
+from relax_mlir.profiler.profile_library import profile_library
+from relax_mlir.runtime.profile import (
     Event,
     Limits,
     OpSummary,
     Profile,
     copy_bandwidth,
     fma_peak,
-    profile_library,
     recording,
 )
-from relax_mlir.runtime.executable import Site
 
 __all__ = [
     "Event",

@@ -16,6 +16,7 @@ from relax_mlir.dialects.types import remembered_types
 from relax_mlir.error import ArgumentError, UnsupportedError, expect
 from relax_mlir.instrument import PassInstrument
 from relax_mlir.ir_module import IRModule
+from relax_mlir.lazy import Hook
 from relax_mlir.memory_left import promised
 from relax_mlir.runtime.build_setup import (
     CompileReport,
@@ -33,12 +34,14 @@ from relax_mlir.transform import PassContext
 from relax_mlir.transform.context import as_instruments
 
 if TYPE_CHECKING:
+    from relax_mlir.bytecode.executable import Executable as BytecodeExecutable
     from relax_mlir.te.schedule import Schedule
     from relax_mlir.te.tensors import Tensor
-    from relax_mlir.vm.executable import Executable as BytecodeExecutable
 
 EXEC_MODES = ("native", "bytecode")
 """The execution modes of an executable."""
+
+_bytecode: Hook[[IRModule, Target, bool], BytecodeExecutable] = Hook("build.bytecode")
 
 
 @overload
@@ -174,8 +177,6 @@ def _build_native(mod: IRModule, target: Target, options: Options) -> Executable
 
 
 def _build_bytecode(mod: IRModule, target: Target, cache: bool, profile: bool) -> BytecodeExecutable:
-    from relax_mlir.vm.build import build_bytecode
-
     if profile:
         raise ArgumentError(
             "build: 'profile' is for exec_mode=\"native\"; a virtual machine profiles any bytecode: "
@@ -185,7 +186,7 @@ def _build_bytecode(mod: IRModule, target: Target, cache: bool, profile: bool) -
     with _required_passes():
         mod.verify()
         verify_linkable(mod.mlir)
-        return build_bytecode(mod, target, cache)
+        return _bytecode(mod, target, cache)
 
 
 def _require_host(target: Target) -> None:

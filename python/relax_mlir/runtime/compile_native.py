@@ -11,6 +11,7 @@ from relax_mlir.ir_module import IRModule
 from relax_mlir.lowering.base.constant_table import TableEntry, constant_table, table_entries
 from relax_mlir.lowering.base.module_parts import FunctionCpu
 from relax_mlir.lowering.base.support import early_support
+from relax_mlir.lowering.entry.instrument_calls import Site, profiled_sites
 from relax_mlir.lowering.expand.expand_ops import mentions_low_precision
 from relax_mlir.lowering.kernels.early_kernels import early_kernels
 from relax_mlir.lowering.kernels.gemm.lower_contractions import LowerContractions
@@ -23,7 +24,7 @@ from relax_mlir.runtime.build_setup import LEGALIZING, MACHINE_CODE, CompileRepo
 from relax_mlir.runtime.compile_cache import CacheSlot
 from relax_mlir.runtime.compile_units import PartCompiler, compile_rest
 from relax_mlir.runtime.elf import SUPPORTED, ObjectFileError
-from relax_mlir.runtime.executable import Engine, Executable, Interface, Site, profiled_sites
+from relax_mlir.runtime.executable import Engine, Executable, Interface
 from relax_mlir.runtime.machine_code import shared_libraries
 from relax_mlir.target import Target
 from relax_mlir.transform import DiagnosticContext, PassContext, Sequential, create_pass

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import json
-import math
 import weakref
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,13 +16,14 @@ import numpy as np
 import tvm_ffi
 
 from relax_mlir.diagnostics import location_text
-from relax_mlir.dialects.attributes import LATENCY_CRITICAL, PACKED, PROFILE_SITES, SIGNATURE, TAKES_HANDLES
+from relax_mlir.dialects.attributes import LATENCY_CRITICAL, PACKED, SIGNATURE, TAKES_HANDLES
 from relax_mlir.dialects.symbols import read_bounds
 from relax_mlir.error import (
     ArgumentError,
     UnknownNameError,
     expect,
 )
+from relax_mlir.lazy import Hook
 from relax_mlir.lowering.base.signature import (
     CONSTANTS_ADDRESS,
     ENTRY_PREFIX,
@@ -48,54 +48,15 @@ from relax_mlir.symbolic import Bounds
 from relax_mlir.transform.registry import level
 
 if TYPE_CHECKING:
-    from relax_mlir.profiler import Profile
+    from relax_mlir.lowering.entry.instrument_calls import Site
     from relax_mlir.runtime.build_setup import CompileReport
-
-
-# Profiled sites of a module: the function that runs there, and formulas of its cost.
-
-
-@dataclass(frozen=True)
-class Site:
-    """A profiled site in a module.
-
-    Attributes:
-        kind: ``function`` (a Relax function as a whole), ``prim`` or ``packed`` (a call of such a function).
-        name: the function that runs.
-        location: ``file:line:column``, or ``unknown``.
-        sizes: the names of the sizes in the formulas: ``a0_1`` is size 1 of argument 0.
-        flops, bytes: formulas of floating-point operations and of bytes, sums of products; None if unknown.
-    """
-
-    kind: str
-    name: str
-    location: str
-    sizes: tuple[str, ...] = ()
-    flops: str | None = None
-    bytes: str | None = None
-
-
-def evaluate(formula: str | None, sizes: Mapping[str, int]) -> int | None:
-    """Evaluate a sum of products of integers and sizes."""
-    if formula is None:
-        return None
-    terms = (term.split("*") for term in formula.split(" + "))
-    return sum(math.prod(sizes[f] if f in sizes else int(f) for f in term) for term in terms)
-
-
-def profiled_sites(module: ir.Module) -> tuple[Site, ...]:
-    """Return the sites that the pass `instrument-calls` has recorded; site N is at index N - 1."""
-    found = []
-    for entry in ir.ArrayAttr(module.operation.attributes[PROFILE_SITES]):
-        fields = {named.name: named.attr for named in ir.DictAttr(entry)}
-        sizes = tuple(str(ir.StringAttr(size).value) for size in ir.ArrayAttr(fields.pop("sizes")))
-        texts = {name: str(ir.StringAttr(value).value) for name, value in fields.items()}
-        found.append(Site(sizes=sizes, **texts))
-    return tuple(found)
+    from relax_mlir.runtime.profile import Profile
 
 
 # Native code in this process, with its constants and the memory that calls cache.
 
+
+_export_library: Hook[..., Path] = Hook("Executable.export_library")
 
 _Getter = ctypes.CFUNCTYPE(ctypes.c_void_p)
 _Procedure = ctypes.CFUNCTYPE(None)
@@ -368,7 +329,7 @@ class Executable(Mapping[str, CompiledFunction]):
             ArgumentError: the executable was built without ``profile=True``, is being profiled already, or
                 `capacity` is not positive.
         """
-        from relax_mlir.profiler.profile import recording
+        from relax_mlir.runtime.profile import recording
 
         engine = self._engine
         address = engine.pointer(PROFILE_ADDRESS) if self.profile_sites else None
@@ -376,9 +337,7 @@ class Executable(Mapping[str, CompiledFunction]):
 
     def export_library(self, path: str | Path, *, weights: str = "embed") -> Path:
         """Write the functions to a file that runs without this project; see `relax_mlir.export.export_library`."""
-        from relax_mlir.export.export_library import export_library
-
-        return export_library(self, path, weights=weights)
+        return _export_library(self, path, weights=weights)
 
     @property
     def engine(self) -> Engine:

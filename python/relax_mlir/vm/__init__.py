@@ -4,13 +4,13 @@
 >>> ib = rx.vm.ExecBuilder()
 """
 
+from relax_mlir.bytecode.exec_builder import ExecBuilder, UnusedInputWarning
+from relax_mlir.bytecode.executable import Executable
+from relax_mlir.bytecode.executable_file import load_constants
+from relax_mlir.bytecode.instructions import FunctionInfo, Kernels
 from relax_mlir.vm.build import build
 from relax_mlir.vm.builtins import Allocator, VMState, builtin
-from relax_mlir.vm.bytecode import FunctionInfo, Kernels
 from relax_mlir.vm.debugger import Debugger, Stop
-from relax_mlir.vm.exec_builder import ExecBuilder, UnusedInputWarning
-from relax_mlir.vm.executable import Executable
-from relax_mlir.vm.executable_file import load_constants
 from relax_mlir.vm.machine import GO_ON, SKIP, Replace, VirtualMachine, VMFunction, VMProfile
 
 __all__ = [

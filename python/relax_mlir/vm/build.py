@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from relax_mlir.bytecode.exec_builder import ExecBuilder
+from relax_mlir.bytecode.executable import Executable
 from relax_mlir.dialects.attributes import DONATED
 from relax_mlir.error import UnsupportedError
 from relax_mlir.instrument import PassInstrument
@@ -23,8 +25,6 @@ from relax_mlir.vm.codegen.outline_kernels import (
     outline_kernels,
     outline_memory_calls,
 )
-from relax_mlir.vm.exec_builder import ExecBuilder
-from relax_mlir.vm.executable import Executable
 from relax_mlir.vm.kernel_library import add_kernels, compile_kernels, compile_users
 
 

@@ -12,10 +12,8 @@ from typing import Any, Literal, TextIO
 import numpy as np
 import tvm_ffi
 
-from relax_mlir.error import ArgumentError, BytecodeError, RecursionLimitError, UnknownNameError, expect
-from relax_mlir.ffi import to_ffi, to_numpy
-from relax_mlir.runtime.packed_functions import live_error
-from relax_mlir.vm.bytecode import (
+from relax_mlir.bytecode.executable import Executable
+from relax_mlir.bytecode.instructions import (
     VM,
     VOID,
     Arg,
@@ -27,9 +25,11 @@ from relax_mlir.vm.bytecode import (
     Ret,
     register_name,
 )
-from relax_mlir.vm.executable import Executable
+from relax_mlir.bytecode.text_forms import instruction_text
+from relax_mlir.error import ArgumentError, BytecodeError, RecursionLimitError, UnknownNameError, expect
+from relax_mlir.ffi import to_ffi, to_numpy
+from relax_mlir.runtime.packed_functions import live_error
 from relax_mlir.vm.machine import VirtualMachine
-from relax_mlir.vm.text_forms import instruction_text
 
 # Text output of the debugger: locations, frames and values, in lines of at most 80 columns.
 

@@ -7,13 +7,17 @@ import re
 import secrets
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tvm_ffi
 
+from relax_mlir.bytecode import executable_file, instructions
+from relax_mlir.bytecode.exec_builder import ExecBuilder
+from relax_mlir.bytecode.executable import CompiledKernels, Executable
+from relax_mlir.bytecode.instructions import ArgKind
 from relax_mlir.dialects import constants
 from relax_mlir.dialects.attributes import EXPOSED_SUFFIX, PRIM_FUNC
 from relax_mlir.error import ArgumentError, CompileError, ParseError, RelaxError, UnsupportedError
@@ -28,48 +32,30 @@ from relax_mlir.module_file import PrintOptions, attach_weights, module_text, re
 from relax_mlir.runtime.build import build, build_legalized
 from relax_mlir.target import Target
 from relax_mlir.transform import PassContext
-from relax_mlir.vm import bytecode, executable_file
-from relax_mlir.vm.bytecode import ArgKind
-from relax_mlir.vm.exec_builder import ExecBuilder
-from relax_mlir.vm.executable import Executable
 
 if TYPE_CHECKING:
     from relax_mlir.runtime.executable import Executable as NativeExecutable
-    from relax_mlir.vm.executable import Executable
 
 
 # Machine code of an executable's kernels, compiled in this process or loaded from a library.
 
 
-@dataclass(frozen=True)
-class CompiledKernels:
-    """Kernels as FFI functions, by name.
+def _kernels_of(native: NativeExecutable) -> CompiledKernels:
+    """The kernels of an executable compiled by `relax_mlir.build`."""
+    signatures = native.engine.interface.signatures
+    written = {name: tuple(map(int, facts.get("written", ()))) for name, facts in signatures.items()}
+    return CompiledKernels({name: native[name].ffi for name in native}, written, native)
 
-    `written`: for prim funcs that users may call, the indices of the arguments that they write. `native`: set if the
-    code was compiled in this process.
-    """
 
-    functions: Mapping[str, tvm_ffi.Function]
-    written: Mapping[str, tuple[int, ...]]
-    native: NativeExecutable | None = None
-
-    @staticmethod
-    def of(native: NativeExecutable) -> CompiledKernels:
-        """The kernels of an executable compiled by `relax_mlir.build`."""
-        signatures = native.engine.interface.signatures
-        written = {name: tuple(map(int, facts.get("written", ()))) for name, facts in signatures.items()}
-        return CompiledKernels({name: native[name].ffi for name in native}, written, native)
-
-    @staticmethod
-    def of_library(path: Path, info: LibraryInfo) -> CompiledKernels:
-        """The kernels of a shared library described by `info`. Raises ParseError if it cannot be loaded."""
-        try:
-            library = tvm_ffi.load_module(str(path.resolve()))
-        except RuntimeError as error:
-            raise ParseError(f"Executable.load: {path}: the library cannot be loaded: {error}") from None
-        facts = info.facts["functions"]
-        written = {name: tuple(map(int, each.get("written", ()))) for name, each in facts.items()}
-        return CompiledKernels({name: library.get_function(name) for name in facts}, written)
+def _kernels_of_library(path: Path, info: LibraryInfo) -> CompiledKernels:
+    """The kernels of a shared library described by `info`. Raises ParseError if it cannot be loaded."""
+    try:
+        library = tvm_ffi.load_module(str(path.resolve()))
+    except RuntimeError as error:
+        raise ParseError(f"Executable.load: {path}: the library cannot be loaded: {error}") from None
+    facts = info.facts["functions"]
+    written = {name: tuple(map(int, each.get("written", ()))) for name, each in facts.items()}
+    return CompiledKernels({name: library.get_function(name) for name in facts}, written)
 
 
 # The kernels of an executable: MLIR text with weights in the constant pool, and its machine code.
@@ -116,12 +102,12 @@ def compile_kernels(module: IRModule, target: Target, cache: bool = True) -> Com
     with module.context:
         ExposePrimFuncs().run(module.mlir, PassContext.current())
         forget_declared({name: op for name, op in module.items() if PRIM_FUNC in op.attributes})
-    return CompiledKernels.of(build_legalized(module, target, cache))
+    return _kernels_of(build_legalized(module, target, cache))
 
 
 def compile_users(module: IRModule, target: Target, cache: bool = True) -> CompiledKernels:
     """Compile kernels that users may have written, with the checks of users' prim funcs."""
-    return CompiledKernels.of(build(module, target, cache=cache))
+    return _kernels_of(build(module, target, cache=cache))
 
 
 def load_kernels(executable: Executable) -> CompiledKernels | None:
@@ -182,7 +168,7 @@ def export(executable: Executable, path: Path, place: str) -> Path:
         raise ArgumentError(
             f"Executable.export_library: 'bytecode' is {place!r}, expected {' or '.join(map(repr, PLACES))}"
         )
-    require_text_of_kernels(executable, "export_library")
+    executable.require_text_of_kernels("export_library")
     kernels = executable.library or load_kernels(executable)
     if kernels is None:
         raise UnsupportedError("Executable.export_library: it has no kernels: save writes it")
@@ -198,15 +184,6 @@ def export(executable: Executable, path: Path, place: str) -> Path:
     return export_library(kernels.native, path, attachment=Attachment(SECTION, beside.name))
 
 
-def require_text_of_kernels(executable: Executable, method: str) -> None:
-    """Raise `UnsupportedError` if the kernels of an executable exist only in a library."""
-    if executable.library is not None and executable.library.native is None:
-        raise UnsupportedError(
-            f"Executable.{method}: its kernels have been loaded from a library, as machine code: copy the library's "
-            "file, and that of the bytecode if it lies beside"
-        )
-
-
 def load(path: Path, check_tensors: bool) -> Executable:
     """Load the executable of a library that `export` has written. Raises ParseError."""
     info = inspect_library(path)
@@ -219,7 +196,7 @@ def load(path: Path, check_tensors: bool) -> Executable:
         loaded = executable_file.load(path, check_tensors, _section(path))
     else:
         loaded = executable_file.load(path.with_name(Path(str(where)).name), check_tensors)
-    return replace(loaded, library=CompiledKernels.of_library(path, info))
+    return replace(loaded, library=_kernels_of_library(path, info))
 
 
 def _section(path: Path) -> tuple[int, int]:
@@ -236,7 +213,7 @@ def _without_kernels(executable: Executable) -> Executable:
     used = {
         arg.value
         for offset in executable.offsets
-        if isinstance(call := bytecode.decode(executable.words, int(offset)), bytecode.Call)  # type: ignore[arg-type]  # a row of integers
+        if isinstance(call := instructions.decode(executable.words, int(offset)), instructions.Call)  # type: ignore[arg-type]  # a row of integers
         for arg in call.args
         if arg.kind is ArgKind.CONSTANT
     }

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tvm_ffi
 
+from relax_mlir.bytecode.executable import Executable
+from relax_mlir.bytecode.instructions import Call, FunctionInfo, Words
 from relax_mlir.error import (
     ArgumentError,
     DeviceError,
@@ -26,13 +28,11 @@ from relax_mlir.runtime.native_function import NativeFunction
 from relax_mlir.runtime.packed_functions import keep_errors
 from relax_mlir.transform import registry
 from relax_mlir.vm.builtins import VMState, builtin_functions, register_assertions
-from relax_mlir.vm.bytecode import Call, FunctionInfo, Words
 from relax_mlir.vm.core import Image
-from relax_mlir.vm.executable import Executable
 from relax_mlir.vm.kernel_library import functions_of, load_kernels
 
 if TYPE_CHECKING:
-    from relax_mlir.vm.executable import Executable
+    from relax_mlir.bytecode.executable import Executable
 
 
 # Notes on run-time errors: the instructions that led to the error, with their registers.
@@ -67,7 +67,7 @@ def _add(error: BaseException, note: str) -> None:
 
 def _text(executable: Executable, name: str, number: int) -> str:
     """Format ``main, instruction 2: call vm.builtin.shape_of in: %0 dst: %1``; empty for another machine's function."""
-    from relax_mlir.vm.text_forms import instruction_text
+    from relax_mlir.bytecode.text_forms import instruction_text
 
     info = next((info for info in executable.functions if info.name == name and info.kind == "vm"), None)
     if info is None or not 0 <= number < info.end - info.start:
@@ -124,7 +124,7 @@ class VMProfile:
     """
 
     def __init__(self, executable: Executable, start: Callable[[VMProfile | None], Words]) -> None:
-        from relax_mlir.vm.executable import Executable  # which imports this module
+        from relax_mlir.bytecode.executable import Executable  # which imports this module
 
         expect("VMProfile: 'executable'", executable, Executable, "an executable of bytecode")
         self._executable, self._start = executable, start
@@ -399,7 +399,7 @@ def _packed_functions(
 
 
 def _missing_text(executable: Executable, missing: list[str]) -> str:
-    from relax_mlir.vm.bytecode import ArgKind, Call
+    from relax_mlir.bytecode.instructions import ArgKind, Call
 
     indices = {info.name: index for index, info in enumerate(executable.functions)}
     lines = []

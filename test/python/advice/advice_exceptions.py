@@ -82,7 +82,7 @@ OTHER_TEXTS: tuple[str, ...] = (
     "tools/compile_command.py",
     "tools/run_command.py",
     "tools/tune_command.py",
-    "vm/text_forms.py",
+    "bytecode/text_forms.py",
 )
 """Files whose texts are not errors: generated code, help of commands, reports."""
 

@@ -19,11 +19,12 @@ import tvm_ffi
 from advice_rows import Row, Rows, same
 from module_texts import fill
 from raw_calls import RawError, dltensor, raw_call
+from relax_mlir.bytecode import verify
 from relax_mlir.error import RelaxError
 from relax_mlir.runtime import to_numpy
 from relax_mlir.script import parse
 from relax_mlir.transform import parse_pipeline
-from relax_mlir.vm import Debugger, ExecBuilder, VirtualMachine, verify
+from relax_mlir.vm import Debugger, ExecBuilder, VirtualMachine
 
 X = np.arange(3, dtype=np.float32)
 Emit = Callable[[ExecBuilder], None]

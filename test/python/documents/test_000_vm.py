@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 import tvm_ffi
+from relax_mlir.bytecode.instructions import ArgKind, Call, Goto, If, Opcode, Ret
 from relax_mlir.error import ArgumentError, BytecodeError, DeviceError, UnknownNameError
 from relax_mlir.runtime import to_numpy
-from relax_mlir.vm.bytecode import ArgKind, Call, Goto, If, Opcode, Ret
 
 A, B = np.random.default_rng(0).random((2, 4))
 

@@ -10,10 +10,10 @@ import pytest
 import relax_mlir as rx
 import tvm_ffi
 from relax_mlir import transform
+from relax_mlir.bytecode.instructions import Call, Goto, If, Ret
 from relax_mlir.error import BytecodeError
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.script import parse
-from relax_mlir.vm.bytecode import Call, Goto, If, Ret
 
 A, B = np.arange(4.0), np.array([2.0, -1.0, 0.5, 3.0])
 

@@ -13,8 +13,8 @@ import relax_mlir as rx
 import tvm_ffi
 from relax_mlir import op as R
 from relax_mlir.error import ArgumentError
+from relax_mlir.lowering.entry.instrument_calls import evaluate
 from relax_mlir.profiler import Limits
-from relax_mlir.runtime.executable import evaluate
 
 LIMITS = Limits(flops=1e11, bandwidth=1e10)
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import relax_mlir as rx
+from relax_mlir.bytecode.instructions import VM, VOID, Arg, ArgKind, Call, Goto, If
 from relax_mlir.error import ArgumentError, BytecodeError, RecursionLimitError
-from relax_mlir.vm.bytecode import VM, VOID, Arg, ArgKind, Call, Goto, If
 
 MAX_STEPS = 5000
 

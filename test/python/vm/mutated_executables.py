@@ -22,8 +22,8 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import relax_mlir as rx
+from relax_mlir.bytecode.executable_file import HEADER
 from relax_mlir.error import ParseError, RelaxError
-from relax_mlir.vm.executable_file import HEADER
 from seeds_command import run_seeds
 
 SPARE_MEMORY = 1 << 30

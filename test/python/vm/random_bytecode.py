@@ -17,10 +17,10 @@ import numpy as np
 import relax_mlir as rx
 import tvm_ffi
 from bytecode_interpreter import Interpreter, TooLong
+from relax_mlir.bytecode.instructions import VM, VOID, Arg, ArgKind, Call, Goto, If, Instruction, Ret
 from relax_mlir.error import BytecodeError
 from relax_mlir.ffi import to_numpy
 from relax_mlir.vm.builtins import VMState
-from relax_mlir.vm.bytecode import VM, VOID, Arg, ArgKind, Call, Goto, If, Instruction, Ret
 from seeds_command import run_seeds
 
 MAX_CALLS = 60

@@ -11,8 +11,8 @@ import pytest
 import relax_mlir as rx
 import torch
 import tvm_ffi
+from relax_mlir.bytecode.instructions import Arg, ArgKind, Call, Goto, If, Ret
 from relax_mlir.error import ArgumentError, BytecodeError, DTypeError
-from relax_mlir.vm.bytecode import Arg, ArgKind, Call, Goto, If, Ret
 
 Builder = rx.vm.ExecBuilder
 

@@ -16,9 +16,9 @@ import pytest
 import relax_mlir as rx
 import sweep
 from mutated_executables import ENTRY, put_checksums_right
+from relax_mlir.bytecode.executable_file import HEADER, MAGIC, PAGE
 from relax_mlir.dialects.dtypes import DTYPES
 from relax_mlir.error import ArgumentError, ParseError
-from relax_mlir.vm.executable_file import HEADER, MAGIC, PAGE
 
 Load = rx.vm.Executable.load
 

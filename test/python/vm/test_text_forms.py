@@ -8,8 +8,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 import relax_mlir as rx
+from relax_mlir.bytecode.constant_pool import same
 from relax_mlir.dialects.dtypes import DTYPES
-from relax_mlir.vm.constant_pool import same
 
 
 def run(code: str) -> rx.vm.Executable:

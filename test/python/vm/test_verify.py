@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 import sweep
-from relax_mlir.error import ArgumentError, BytecodeError
-from relax_mlir.vm import bytecode, verify
-from relax_mlir.vm.bytecode import (
+from relax_mlir.bytecode import instructions, verify
+from relax_mlir.bytecode.instructions import (
     MAX_VALUE,
     MIN_VALUE,
     VM,
@@ -26,6 +25,7 @@ from relax_mlir.vm.bytecode import (
     Instruction,
     Ret,
 )
+from relax_mlir.error import ArgumentError, BytecodeError
 
 Info = rx.vm.FunctionInfo
 
@@ -224,7 +224,7 @@ def test_parts_of_other_kinds(name: str) -> None:
 
 
 def test_too_many_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("relax_mlir.vm.verify.MAX_WORDS", 15)
+    monkeypatch.setattr("relax_mlir.bytecode.verify.MAX_WORDS", 15)
     with pytest.raises(BytecodeError, match=r"16 words, expected at most 15 \[invariant 12\]"):
         executable(CODE, 1, 2)
 
@@ -255,11 +255,11 @@ def reached(code: Sequence[Instruction], starts: Sequence[int], stops: set[int])
 def wrong_reads(code: Sequence[Instruction], num_args: int) -> set[tuple[int, int]]:
     """Reads of a register that is never written, or not on every path, found by exhaustive search."""
     found = set()
-    registers = {register for each in code for register in bytecode.registers_read(each)}
+    registers = {register for each in code for register in instructions.registers_read(each)}
     for register in registers - set(range(num_args)):
         writes = {at for at, each in enumerate(code) if isinstance(each, Call) and each.dst == register}
         unwritten = reached(code, [0], writes) if writes else set(range(len(code)))
-        found |= {(at, register) for at in unwritten if register in bytecode.registers_read(code[at])}
+        found |= {(at, register) for at in unwritten if register in instructions.registers_read(code[at])}
     return found
 
 
@@ -370,7 +370,7 @@ def test_arguments_and_their_words() -> None:
 )
 def test_words_that_are_no_instruction(words: list[int], start: int, message: str) -> None:
     with pytest.raises(ArgumentError, match=re.escape(message)):
-        bytecode.decode(words, start)
+        instructions.decode(words, start)
 
 
 def test_instruction_by_number() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from relax_mlir.analysis.well_formed import parameter_names
+from relax_mlir.bytecode.exec_builder import ExecBuilder
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import EXPOSED_SUFFIX, EXPOSES, PARAMS, PRIM_ATTRS, PRIM_FUNC
 from relax_mlir.dialects.calls import CallTirInplaceOp
@@ -19,7 +20,6 @@ from relax_mlir.lowering.legalize.expose_prim_funcs import GLOBAL_SYMBOL, Expose
 from relax_mlir.mlir import func, ir
 from relax_mlir.rewrite.function_editing import update_type
 from relax_mlir.transform import PassContext, relax_functions
-from relax_mlir.vm.exec_builder import ExecBuilder
 
 # Prim funcs exposed to users: a VM function for each, which calls the native entry point.
 

@@ -8,6 +8,8 @@ from typing import Any
 import tvm_ffi
 
 from relax_mlir.analysis.well_formed import parameter_names
+from relax_mlir.bytecode.exec_builder import ExecBuilder
+from relax_mlir.bytecode.instructions import Arg, ArgKind
 from relax_mlir.diagnostics import where
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.structure import TUPLE
@@ -17,8 +19,6 @@ from relax_mlir.dialects.vm import MatchCode
 from relax_mlir.error import UnsupportedError
 from relax_mlir.ir_queries import defining_op, entry_block
 from relax_mlir.mlir import func, ir
-from relax_mlir.vm.bytecode import Arg, ArgKind
-from relax_mlir.vm.exec_builder import ExecBuilder
 
 # Determine which values are tensors in memory that nothing else in the program references.
 

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 import tvm_ffi
 
 from relax_mlir.analysis.well_formed import parameter_names
+from relax_mlir.bytecode.exec_builder import ExecBuilder
+from relax_mlir.bytecode.instructions import Arg
 from relax_mlir.diagnostics import where
 from relax_mlir.dialects import constants, dtypes
 from relax_mlir.dialects.control import counts_upwards, surely_ends
@@ -25,9 +27,7 @@ from relax_mlir.lowering.shapes.control import INT64_MAX
 from relax_mlir.mlir import ir
 from relax_mlir.transform import relax_functions
 from relax_mlir.vm.builtins import FAIL, FAIL_DIVISION, FAIL_LOOP
-from relax_mlir.vm.bytecode import Arg
 from relax_mlir.vm.codegen.function_code import FunctionCode, handles, integers
-from relax_mlir.vm.exec_builder import ExecBuilder
 
 # Constants, integers and tuples: values that need no instruction, or are used only field by field.
 

@@ -9,9 +9,10 @@ from types import TracebackType
 
 import numpy as np
 
-from relax_mlir.error import ArgumentError, BytecodeError, expect
-from relax_mlir.vm import bytecode
-from relax_mlir.vm.bytecode import (
+from relax_mlir.bytecode import instructions
+from relax_mlir.bytecode.constant_pool import ConstantPool
+from relax_mlir.bytecode.executable import Executable
+from relax_mlir.bytecode.instructions import (
     MAX_ARGS,
     MAX_VALUE,
     MIN_VALUE,
@@ -29,9 +30,8 @@ from relax_mlir.vm.bytecode import (
     Ret,
     register_name,
 )
-from relax_mlir.vm.constant_pool import ConstantPool
-from relax_mlir.vm.executable import Executable
-from relax_mlir.vm.verify import verify_code
+from relax_mlir.bytecode.verify import verify_code
+from relax_mlir.error import ArgumentError, BytecodeError, expect
 
 # A function while it is built by hand: its instructions, labels and final checks.
 
@@ -61,8 +61,8 @@ class FinishedBody:
 
     def renumbered(self, numbers: Mapping[int, int]) -> FinishedBody:
         """Return a copy with other function indices."""
-        instructions = (bytecode.decode(self.words, offset) for offset in self.offsets)
-        words = [word for each in instructions for word in _renumbered(each, numbers).encode()]
+        code = (instructions.decode(self.words, offset) for offset in self.offsets)
+        words = [word for each in code for word in _renumbered(each, numbers).encode()]
         return replace(self, words=words)
 
 
@@ -146,7 +146,7 @@ class FunctionBody:
         except BytecodeError as error:
             raise self._in_own_names(error, names) from None
         mentioned = frozenset(function for each in code for function in _functions(each))
-        read = {register for each in code for register in bytecode.registers_read(each)}
+        read = {register for each in code for register in instructions.registers_read(each)}
         unused = [register for register in range(self.num_args) if register not in read]
         return FinishedBody(info, words, offsets, mentioned, unused)
 
@@ -308,8 +308,8 @@ class ExecBuilder:
 
         Raises:
             ArgumentError: the name is empty or in use, the parameters are wrong, or the block is nested in another.
-            BytecodeError: the function violates an invariant of `relax_mlir.vm.verify`: a register that is read before
-                it is written on some path, a path without ``ret``, a jump out of the function, and so on.
+            BytecodeError: the function violates an invariant of `relax_mlir.bytecode.verify`: a register that is read
+                before it is written on some path, a path without ``ret``, a jump out of the function, and so on.
         """
         expect("ib.function: name", name, str, "a string")
         expect(f"function '{name}': num_inputs", num_inputs, int, "an integer")

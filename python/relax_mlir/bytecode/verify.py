@@ -30,8 +30,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from relax_mlir.error import ArgumentError, BytecodeError, expect
-from relax_mlir.vm.bytecode import (
+from relax_mlir.bytecode.constant_pool import kind_of
+from relax_mlir.bytecode.instructions import (
     MAX_ARGS,
     VM,
     VOID,
@@ -45,7 +45,7 @@ from relax_mlir.vm.bytecode import (
     Words,
     register_name,
 )
-from relax_mlir.vm.constant_pool import kind_of
+from relax_mlir.error import ArgumentError, BytecodeError, expect
 
 __all__ = ["own_functions", "verify", "verify_code", "verify_constants", "verify_functions"]
 

@@ -3,46 +3,61 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import tvm_ffi
 
 from relax_mlir import highlight
+from relax_mlir.bytecode import instructions
+from relax_mlir.bytecode.constant_pool import normalize, same
+from relax_mlir.bytecode.instructions import MAX_WORD, FunctionInfo, Instruction, Kernels, Words
+from relax_mlir.bytecode.verify import verify
 from relax_mlir.dialects.number_attributes import integer
 from relax_mlir.error import (
     ArgumentError,
     BoundsError,
     UnknownNameError,
+    UnsupportedError,
     expect,
     expect_all,
 )
 from relax_mlir.files import path_of
-from relax_mlir.vm import bytecode
-from relax_mlir.vm.bytecode import MAX_WORD, FunctionInfo, Instruction, Kernels, Words
-from relax_mlir.vm.constant_pool import normalize, same
-from relax_mlir.vm.verify import verify
+from relax_mlir.lazy import Hook
 
-if TYPE_CHECKING:
-    from relax_mlir.vm.kernel_library import CompiledKernels
-    from relax_mlir.vm.machine import VMFunction
-
+_machine: Hook[[Executable], Mapping[str, Callable[..., Any]]] = Hook("bytecode.Executable.machine")
+_export_library: Hook[[Executable, Path, str], Path] = Hook("bytecode.Executable.export_library")
+_load_library: Hook[[Path, bool], Executable] = Hook("bytecode.Executable.load_library")
 _HTML_LINES = 500
 """The number of text lines of an executable that a notebook shows."""
+
+
+@dataclass(frozen=True)
+class CompiledKernels:
+    """Kernels as FFI functions, by name.
+
+    `written`: for prim funcs that users may call, the indices of the arguments that they write. `native`: their
+    executable, if the code was compiled in this process.
+    """
+
+    functions: Mapping[str, tvm_ffi.Function]
+    written: Mapping[str, tuple[int, ...]]
+    native: Any = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Executable:
     """A program of the virtual machine.
 
-    Every executable is verified on construction, so it satisfies the invariants of `relax_mlir.vm.verify`.
+    Every executable is verified on construction, so it satisfies the invariants of `relax_mlir.bytecode.verify`.
 
     Attributes:
         functions: the function table.
-        constants: the constant pool; `relax_mlir.vm.constant_pool` lists the kinds.
-        words: the read-only words of all instructions; see `relax_mlir.vm.bytecode`.
+        constants: the constant pool; `relax_mlir.bytecode.constant_pool` lists the kinds.
+        words: the read-only words of all instructions; see `relax_mlir.bytecode.instructions`.
         offsets: the index in `words` of each instruction's first word.
         kernels: code of prim funcs among the packed functions, if the executable includes it.
 
@@ -71,15 +86,13 @@ class Executable:
         object.__setattr__(self, "offsets", _unchangeable(self.offsets))
         verify(self.functions, self.constants, self.words, self.offsets, self.kernels)
 
-    def __getitem__(self, name: str) -> VMFunction:
+    def __getitem__(self, name: str) -> Callable[..., Any]:
         """A function of the executable, in a virtual machine that is created on first use."""
         machine = self.__dict__.get("_machine")
         if machine is None:
-            from relax_mlir.vm.machine import VirtualMachine
-
-            machine = VirtualMachine(self)
-            self.__dict__["_machine"] = machine
-        return machine[name]
+            machine = self.__dict__["_machine"] = _machine(self)
+        function: Callable[..., Any] = machine[name]
+        return function
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.function_names)
@@ -109,7 +122,7 @@ class Executable:
         index = integer(index, "vm.Executable.instruction: 'index'")
         if not -self.offsets.size <= index < self.offsets.size:
             raise BoundsError(f"instruction {index} of {self.offsets.size}")
-        return bytecode.decode(self.words, int(self.offsets[index]))  # type: ignore[arg-type]  # a row of integers
+        return instructions.decode(self.words, int(self.offsets[index]))  # type: ignore[arg-type]  # a row of integers
 
     def __eq__(self, other: object) -> bool:
         """True for the same functions, code and kernels, and bitwise equal constants."""
@@ -128,13 +141,13 @@ class Executable:
 
     def stats(self) -> str:
         """Summarise constants and functions in a few lines."""
-        from relax_mlir.vm import text_forms
+        from relax_mlir.bytecode import text_forms
 
         return text_forms.stats(self)
 
     def as_text(self) -> str:
         """Print all functions, one instruction per line."""
-        from relax_mlir.vm import text_forms
+        from relax_mlir.bytecode import text_forms
 
         return text_forms.as_text(self)
 
@@ -144,7 +157,7 @@ class Executable:
         Tensors are written as literals. With the path `constants`, the executable is saved there, and the code reads
         tensors of more than 64 elements from that file.
         """
-        from relax_mlir.vm import text_forms
+        from relax_mlir.bytecode import text_forms
 
         return text_forms.as_python(
             self, None if constants is None else path_of("vm.Executable.as_python: 'constants'", constants)
@@ -160,9 +173,9 @@ class Executable:
             ArgumentError: the file cannot be written.
             UnsupportedError: the kernels were loaded from a library, as machine code only.
         """
-        from relax_mlir.vm import executable_file, kernel_library
+        from relax_mlir.bytecode import executable_file
 
-        kernel_library.require_text_of_kernels(self, "save")
+        self.require_text_of_kernels("save")
         executable_file.save(self, path_of("vm.Executable.save: 'path'", path))
 
     def export_library(self, path: str | os.PathLike[str], *, bytecode: str = "inside") -> Path:
@@ -176,9 +189,15 @@ class Executable:
             ArgumentError: the suffix or `bytecode` is wrong. UnsupportedError: there are no kernels (use `save`), or
                 `relax_mlir.export.export_library` does not support them.
         """
-        from relax_mlir.vm import kernel_library
+        return _export_library(self, path_of("vm.Executable.export_library: 'path'", path), bytecode)
 
-        return kernel_library.export(self, path_of("vm.Executable.export_library: 'path'", path), bytecode)
+    def require_text_of_kernels(self, method: str) -> None:
+        """Raise `UnsupportedError` if the kernels exist only in a library; `method` is what needs their text."""
+        if self.library is not None and self.library.native is None:
+            raise UnsupportedError(
+                f"Executable.{method}: its kernels have been loaded from a library, as machine code: copy the "
+                "library's file, and that of the bytecode if it lies beside"
+            )
 
     @classmethod
     def load(
@@ -200,11 +219,11 @@ class Executable:
         Raises:
             ParseError: the file cannot be read, is truncated or damaged, or contains no valid executable.
         """
-        from relax_mlir.vm import executable_file, kernel_library
+        from relax_mlir.bytecode import executable_file
 
         path = path_of("vm.Executable.load: 'path'", path)
         if path.suffix == ".so":
-            return kernel_library.load(path, check_tensors)
+            return _load_library(path, check_tensors)
         loaded = executable_file.load(path, check_tensors)
         object.__setattr__(loaded, "is_trusted", trusted)
         return loaded

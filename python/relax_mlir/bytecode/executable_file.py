@@ -17,13 +17,13 @@ from typing import IO, Any
 import numpy as np
 import tvm_ffi
 
+from relax_mlir.bytecode.constant_pool import byte_view
+from relax_mlir.bytecode.executable import Executable
+from relax_mlir.bytecode.instructions import FunctionInfo, Kernels, Words
 from relax_mlir.dialects.dtypes import DTYPES
 from relax_mlir.error import ArgumentError, BytecodeError, ParseError, expect
 from relax_mlir.files import open_regular
 from relax_mlir.module_file import writing_atomically
-from relax_mlir.vm.bytecode import FunctionInfo, Kernels, Words
-from relax_mlir.vm.constant_pool import byte_view
-from relax_mlir.vm.executable import Executable
 
 # The file format of bytecode executables: header, section table, and the records of sections.
 #

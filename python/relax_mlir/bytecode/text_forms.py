@@ -12,9 +12,9 @@ import ml_dtypes
 import numpy as np
 import tvm_ffi
 
-from relax_mlir.error import RelaxError
-from relax_mlir.vm import bytecode
-from relax_mlir.vm.bytecode import (
+from relax_mlir.bytecode import instructions
+from relax_mlir.bytecode.exec_builder import ExecBuilder
+from relax_mlir.bytecode.instructions import (
     VM,
     VOID,
     Arg,
@@ -26,11 +26,11 @@ from relax_mlir.vm.bytecode import (
     Ret,
     register_name,
 )
-from relax_mlir.vm.exec_builder import ExecBuilder
-from relax_mlir.vm.verify import own_functions
+from relax_mlir.bytecode.verify import own_functions
+from relax_mlir.error import RelaxError
 
 if TYPE_CHECKING:
-    from relax_mlir.vm.executable import Executable
+    from relax_mlir.bytecode.executable import Executable
 
 
 # Print bytecode executables as text, in TVM's layout.
@@ -49,7 +49,7 @@ def _functions(executable: Executable) -> Iterator[str]:
             continue
         yield f"@{name}:\n"
         for offset in executable.offsets[info.start : info.end].tolist():
-            yield f"  {_instruction(bytecode.decode(executable.words, offset), names)}\n"  # type: ignore[arg-type]  # a row of integers
+            yield f"  {_instruction(instructions.decode(executable.words, offset), names)}\n"  # type: ignore[arg-type]  # a row of integers
         yield "\n"
 
 
@@ -188,7 +188,7 @@ def _emit(ib: ExecBuilder, instruction: Instruction, functions: Sequence[Functio
 
 def _instructions(executable: Executable, info: FunctionInfo) -> Iterator[Instruction]:
     for offset in executable.offsets[info.start : info.end].tolist():
-        yield bytecode.decode(executable.words, offset)  # type: ignore[arg-type]  # a row of integers
+        yield instructions.decode(executable.words, offset)  # type: ignore[arg-type]  # a row of integers
 
 
 def _declarations(executable: Executable) -> list[str]:
@@ -228,7 +228,7 @@ def _function_arguments(info: FunctionInfo, code: Iterable[Instruction]) -> Iter
     yield f"num_inputs={info.num_args}"
     if info.param_names:
         yield f"param_names=[{', '.join(map(text_literal, info.param_names))}]"
-    read = {register for instruction in code for register in bytecode.registers_read(instruction)}
+    read = {register for instruction in code for register in instructions.registers_read(instruction)}
     if not read.issuperset(range(info.num_args)):
         yield "allow_unused=True"
 

@@ -8,29 +8,24 @@ import json
 import os
 import statistics
 import time
-from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tvm_ffi
 from rich.markup import escape
 from rich.table import Table
 
 from relax_mlir import highlight
 from relax_mlir.error import ArgumentError, UnsupportedError
 from relax_mlir.fork_safety import Order, process_lock
-from relax_mlir.lowering.entry.instrument_calls import FIXED, HEADER
+from relax_mlir.lowering.entry.instrument_calls import FIXED, HEADER, Site, evaluate
 from relax_mlir.lowering.kernels.core import emit as e
 from relax_mlir.lowering.kernels.core import simd
 from relax_mlir.lowering.llvm.to_llvm import flat_control_flow, to_llvm_dialect
-from relax_mlir.lowering.runtime_lib.library import PROFILE_FUNCTION
 from relax_mlir.mlir import ExecutionEngine, func, ir
-from relax_mlir.runtime.executable import Site, evaluate
 from relax_mlir.target import Target
 from relax_mlir.terminal import print_table, report_table
 
@@ -314,33 +309,6 @@ def _shown(rate: float | None, limit: float) -> tuple[str, str]:
 
 
 _LOCK = process_lock(Order.PROFILES)
-
-
-def profile_library(path: str | Path, capacity: int = 1 << 20) -> AbstractContextManager[Profile]:
-    """Record calls of an exported library while the context is entered; see `Executable.profile`.
-
-    Args:
-        path: a shared library whose executable was built with ``profile=True``. It is loaded if it is not yet.
-        capacity: size of the record buffer in 64-bit words.
-
-    Raises:
-        ArgumentError: the library writes no records, is already being profiled, or `capacity` is not positive.
-        ParseError: the file is not a library of this project.
-    """
-    from relax_mlir.export import inspect_library  # the profiler is a lower layer
-
-    sites = [
-        Site(**{**site, "sizes": tuple(site["sizes"])}) for site in inspect_library(path).facts["profile"]
-    ]
-    address = None
-    if sites:
-        library = tvm_ffi.load_module(str(Path(path).resolve()))
-        address = library.get_function(PROFILE_FUNCTION)().value
-    return recording(address, sites, capacity, _kept[str(Path(path).resolve())].append)
-
-
-_kept: defaultdict[str, deque[object]] = defaultdict(lambda: deque(maxlen=4))
-"""The last record buffers of each library: a call on another thread may still be writing to them."""
 
 
 @contextlib.contextmanager
