@@ -24,8 +24,8 @@ import relax_mlir as rx
 from relax_mlir import op as R
 from relax_mlir import tuning
 from relax_mlir.ir_module import IRModule
+from relax_mlir.lowering.strategy import tuned
 from relax_mlir.module_file import write_atomically
-from relax_mlir.strategy import tuned
 from relax_mlir.target import Target
 from relax_mlir.tuning.measure import BETTER, LocalWorkers
 from relax_mlir.tuning.search import RandomSearch

@@ -32,7 +32,7 @@ from relax_mlir.dialects.types import (
     struct_info,
     substitute,
 )
-from relax_mlir.dialects.value import Value, create, require_insertion_point
+from relax_mlir.dialects.value import Value, builder, create, require_insertion_point
 from relax_mlir.error import ArgumentError, RelaxError, ShapeError, expect
 from relax_mlir.ir_queries import fresh_name
 from relax_mlir.mlir import ext, func, ir
@@ -315,10 +315,9 @@ class ExternFunc(Node):
 
     def __call__(self, *args: Any) -> Value | None:  # noqa: ANN401 - values and literals
         """Emit a call of the function: `call_packed`, or `call_pure_packed` if it is pure."""
-        from relax_mlir.dialects import calls  # they take an `ExternFunc`
-
-        builder = calls.call_pure_packed if self.signature.pure else calls.call_packed
-        return builder(self, *args, out=result_of(self, args))
+        call = builder("call_pure_packed" if self.signature.pure else "call_packed")
+        value: Value | None = call(self, *args, out=result_of(self, args))
+        return value
 
     def described(self) -> str:
         return f'<ExternFunc "{self.global_symbol}">'

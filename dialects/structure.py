@@ -43,7 +43,15 @@ from relax_mlir.dialects.types import (
     shape_text,
     struct_info,
 )
-from relax_mlir.dialects.value import Scalar, Value, ValueLike, as_value, create_one, require_insertion_point
+from relax_mlir.dialects.value import (
+    Scalar,
+    Value,
+    ValueLike,
+    as_value,
+    builder,
+    create_one,
+    require_insertion_point,
+)
 from relax_mlir.error import ArgumentError, DTypeError, ParseError, RelaxError, ShapeError, expect
 from relax_mlir.ir_queries import defining_op
 from relax_mlir.mlir import arith, ext, ir, tensor
@@ -569,11 +577,19 @@ def as_elements(item: object, other: object) -> object:
         return item
     if not is_integer(item) and not isinstance(item, Expr):
         return item
-    from relax_mlir.dialects.unary import AstypeOp  # its operators use this module
-
     number = prim_to_tensor(item)  # type: ignore[arg-type]  # as has been checked
     dtype = other.struct_info.dtype
-    return number if dtype is None or dtype.name == "int64" else build(AstypeOp, number, dtype.name)
+    return number if dtype is None or dtype.name == "int64" else builder("astype")(number, dtype.name)
+
+
+def binary(name: str, left: Any, right: Any) -> Any:  # noqa: ANN401 - values, numbers, expressions
+    """Apply a binary operator to tensors or integers."""
+    left, right = as_elements(left, right), as_elements(right, left)
+    if not is_integer(left) and not is_integer(right):
+        return builder(name)(left, right)
+    if name in COMPARISONS:
+        return compare(name, left, right)
+    return arithmetic(name, left, right)
 
 
 def as_tensor(scalar: ir.Value) -> Value:

@@ -25,8 +25,11 @@ from relax_mlir.error import (
     VerifyError,
     expect,
 )
+from relax_mlir.lazy import Hook
 from relax_mlir.mlir import ir
 from relax_mlir.symbolic import Dim
+
+_tuple_of_values: Hook[[Sequence[Any]], object] = Hook("Tuple.of_values")
 
 MAX_BYTES = 2**63 - 1
 """Maximum size of a tensor in bytes: sizes and offsets are 64-bit integers."""
@@ -304,9 +307,7 @@ class Tuple(StructInfo):
                 f"Tuple: 'fields' has values, and {item!r} ({type(item).__name__}); give values alone for a value "
                 "(rx.PrimValue(3) is that of a number), struct infos alone for what is known of one"
             )
-        from relax_mlir.dialects.nodes import Tuple as TupleExpression  # it imports this module
-
-        return TupleExpression(fields)
+        return _tuple_of_values(fields)
 
     def __init__(self, fields: Sequence[StructInfo] = ()) -> None:
         object.__setattr__(self, "fields", _infos("Tuple: 'fields'", fields))

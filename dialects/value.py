@@ -25,6 +25,7 @@ from relax_mlir.error import (
     UnknownNameError,
     expect,
 )
+from relax_mlir.lazy import Hook
 from relax_mlir.mlir import ir
 from relax_mlir.symbolic import Expr
 
@@ -41,6 +42,14 @@ OTHER_NAMES = {
     ),
 }
 """Attributes of NumPy and PyTorch tensors, each with the alternative to write."""
+
+
+# The ops that methods of values emit are in modules that import this one.
+_function: Hook[[str], Callable[..., Value] | None] = Hook("Value.op")
+_apply: Hook[[str, Any, Any], Value] = Hook("Value.binary")
+_constant: Hook[[np.ndarray[Any, Any]], Value] = Hook("Value.constant")
+_elements: Hook[[Value, tuple[Any, ...]], Value] = Hook("Value.elements")
+_shape_field: Hook[[StructInfo], Any] = Hook("Value.shape_")
 
 
 class PythonProtocols:
@@ -110,9 +119,7 @@ class PythonProtocols:
         )
 
     def _op(self, name: str) -> Any:  # noqa: ANN401 - a value
-        from relax_mlir import op  # the ops use values
-
-        return getattr(op, name)(self)
+        return builder(name)(self)
 
     def _is_no_number(self, advice: str) -> NoReturn:
         raise ArgumentError(f"{self!r} is known at run time only: it is no Python number; {advice}")
@@ -261,9 +268,7 @@ class Value(PythonProtocols):
         Also None if a dimension is unknown. A dimension that an expression determines at run time is a symbol, which a
         `match_shape` of that expression defines.
         """
-        from relax_mlir.dialects.nodes import shape_field  # expressions are values
-
-        return shape_field(self.struct_info)
+        return _shape_field(self.struct_info)
 
     def same_as(self, other: object) -> bool:
         """True if both are the same value of a program; unlike ``==``, this never emits an op."""
@@ -320,10 +325,8 @@ class Value(PythonProtocols):
 
     def __getitem__(self, index: Any) -> Value:  # noqa: ANN401 - an int, or an index of a tensor
         if not isinstance(self.struct_info, Tensor):
-            return _builder("tuple_get_item")(self, index)
-        from relax_mlir.dialects import indexing  # it uses values
-
-        return indexing.elements(self, index if isinstance(index, tuple) else (index,))
+            return builder("tuple_get_item")(self, index)
+        return _elements(self, index if isinstance(index, tuple) else (index,))
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **named: object) -> Value:  # noqa: ANN401 - arrays and values
         """Handle an operator with an array on its left; other NumPy functions compute eagerly, which a value cannot."""
@@ -347,11 +350,9 @@ class Value(PythonProtocols):
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - it raises
         if name.startswith("_"):
             raise AttributeError(name)
-        from relax_mlir import op
-
         known = [item for item in dir(type(self)) if not item.startswith("_")]
-        hint = f"the ops are functions: op.{name}(x, …)" if callable(getattr(op, name, None)) else ""
-        if name in OTHER_NAMES and not hasattr(op, name):
+        hint = f"the ops are functions: op.{name}(x, …)" if _function(name) is not None else ""
+        if name in OTHER_NAMES and not hint:
             hint = f"write {OTHER_NAMES[name]}" if "(" in OTHER_NAMES[name] else OTHER_NAMES[name]
         message = str(UnknownNameError(f"attribute of a {type(self).__name__}", name, known, hint))
         raise UnknownAttributeError(message)
@@ -416,10 +417,10 @@ class Value(PythonProtocols):
         return self
 
     def __neg__(self) -> Value:
-        return 0 - self if isinstance(self.struct_info, Prim) else _builder("negative")(self)
+        return 0 - self if isinstance(self.struct_info, Prim) else builder("negative")(self)
 
     def __abs__(self) -> Value:
-        return _builder("abs")(self)
+        return builder("abs")(self)
 
     def __lshift__(self, other: ValueLike) -> Value:
         return _binary("left_shift", self, other)
@@ -428,7 +429,7 @@ class Value(PythonProtocols):
         return _binary("right_shift", self, other)
 
     def __invert__(self) -> Value:
-        return _builder("bitwise_not")(self)
+        return builder("bitwise_not")(self)
 
     def __and__(self, other: ValueLike) -> Value:
         return _binary("bitwise_and", self, other)
@@ -524,14 +525,7 @@ def _are_compared(value: Value, other: object) -> bool:
 def _binary(name: str, left: Any, right: Any) -> Value:  # noqa: ANN401 - values, numbers, expressions
     """Apply a binary operator to tensors or integers."""
     _require_function(name, left, right)
-    from relax_mlir.dialects import structure  # it uses values
-
-    left, right = structure.as_elements(left, right), structure.as_elements(right, left)
-    if not structure.is_integer(left) and not structure.is_integer(right):
-        return _builder(name)(left, right)
-    if name in structure.COMPARISONS:
-        return structure.compare(name, left, right)
-    return structure.arithmetic(name, left, right)
+    return _apply(name, left, right)
 
 
 def _require_function(name: str, *operands: object) -> None:
@@ -544,11 +538,11 @@ def _require_function(name: str, *operands: object) -> None:
         )
 
 
-def _builder(name: str) -> Callable[..., Value]:
-    from relax_mlir import op  # imported here: operators make values depend on ops
-
-    found: Callable[..., Value] = getattr(op, name)
-    return found
+def builder(name: str) -> Callable[..., Value]:
+    """The function `name` of `relax_mlir.op`."""
+    function = _function(name)
+    assert function is not None, name
+    return function
 
 
 def is_building() -> bool:
@@ -576,12 +570,10 @@ def as_value(value: ValueLike, like: StructInfo | None = None, what: str = "the 
     """
     if isinstance(value, Value):
         return value
-    from relax_mlir.dialects.structure import constant
-
     if is_torch(value):
         value = from_torch(value)
     if isinstance(value, np.ndarray | np.generic):
-        return constant(np.asarray(value))
+        return _constant(np.asarray(value))
     if not isinstance(value, bool | int | float):
         hint = (
             "; op.const(numpy.array(...)) makes a constant of numbers"
@@ -591,7 +583,7 @@ def as_value(value: ValueLike, like: StructInfo | None = None, what: str = "the 
         raise ArgumentError(f"cannot make a Relax value of {value!r:.60} ({type(value).__name__}){hint}")
     if not isinstance(like, Tensor) or like.dtype is None:
         raise DTypeError(f"the dtype of the constant {value!r} is unclear; write op.const({value!r}, dtype)")
-    return constant(_checked_scalar(value, like, what))
+    return _constant(_checked_scalar(value, like, what))
 
 
 def _checked_scalar(value: Scalar, like: Tensor, what: str) -> np.ndarray:

@@ -22,10 +22,10 @@ from relax_mlir.lowering.legalize.runtime_calls import (
     legalize_print,
     run_unknown,
 )
+from relax_mlir.lowering.strategy.op_strategy import current_report, has_expressions
 from relax_mlir.mlir import ir
 from relax_mlir.passes.explicit_effects import make_all_effects_explicit
 from relax_mlir.passes.to_non_dataflow import ToNonDataflow
-from relax_mlir.strategy.op_strategy import current_report, has_expressions
 from relax_mlir.symbolic import assuming
 from relax_mlir.target import Target
 from relax_mlir.transform import ModulePass, PassContext, relax_functions

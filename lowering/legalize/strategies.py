@@ -26,10 +26,7 @@ from relax_mlir.lowering.kernels.select_kernels import generator_of
 from relax_mlir.lowering.kernels.windows.window_match import lie_apart, terms_of
 from relax_mlir.lowering.legalize.outline_branches import RELATIONS
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, Rule
-from relax_mlir.mlir import arith, func, ir, linalg
-from relax_mlir.mlir_text import symbol_name
-from relax_mlir.passes.fusion.prim_merging import is_contraction
-from relax_mlir.strategy.op_strategy import (
+from relax_mlir.lowering.strategy.op_strategy import (
     DEFAULT_PLEVEL,
     PLAIN,
     KernelRequest,
@@ -43,7 +40,10 @@ from relax_mlir.strategy.op_strategy import (
     registered_for,
     select,
 )
-from relax_mlir.strategy.tuned import Template, made_schedules
+from relax_mlir.lowering.strategy.tuned import Template, made_schedules
+from relax_mlir.mlir import arith, func, ir, linalg
+from relax_mlir.mlir_text import symbol_name
+from relax_mlir.passes.fusion.prim_merging import is_contraction
 from relax_mlir.symbolic import Condition
 from relax_mlir.target import Target
 from relax_mlir.te.emit_te import emit_by_size, emit_tensors

@@ -15,13 +15,15 @@ R = TypeVar("R")
 def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     """Return the `__getattr__` of a package whose names are imported from the modules in `homes`.
 
-    No name may be that of a module of the package: importing the module would replace it.
+    Modules of other packages begin with ``relax_mlir.``. No name may be that of a module of the package: importing the
+    module would replace it.
     """
 
     def attribute(name: str) -> Any:  # noqa: ANN401 - any name of the package
         if name not in homes:
             raise AttributeError(f"module '{package}' has no attribute '{name}'")
-        return getattr(importlib.import_module(f"{package}.{homes[name]}"), name)
+        home = homes[name] if homes[name].startswith("relax_mlir.") else f"{package}.{homes[name]}"
+        return getattr(importlib.import_module(home), name)
 
     return attribute
 
@@ -31,6 +33,12 @@ HOOKS: dict[str, str] = {
     "bytecode.Executable.export_library": "relax_mlir.vm.kernel_library:export",
     "bytecode.Executable.load_library": "relax_mlir.vm.kernel_library:load",
     "bytecode.Executable.machine": "relax_mlir.vm.machine:VirtualMachine",
+    "Tuple.of_values": "relax_mlir.dialects.nodes:Tuple",
+    "Value.binary": "relax_mlir.dialects.structure:binary",
+    "Value.constant": "relax_mlir.dialects.structure:constant",
+    "Value.elements": "relax_mlir.dialects.indexing:elements",
+    "Value.op": "relax_mlir.op.op_registry:function_named",
+    "Value.shape_": "relax_mlir.dialects.nodes:shape_field",
     "build.bytecode": "relax_mlir.vm.build:build_bytecode",
 }
 """Functions of higher packages that lower ones call: the name of the hook → ``module:function``."""

@@ -151,7 +151,7 @@ def test_wheel_holds_the_whole_tree(project: dict[str, Any], tmp_path: Path) -> 
     expected = {
         "relax_mlir/py.typed",
         "relax_mlir/dialects/relax.irdl.mlir",
-        "relax_mlir/strategy/shipped.json",
+        "relax_mlir/lowering/strategy/shipped.json",
     }
     templates = (ROOT / "lowering" / "templates").glob("*.mlir")
     expected |= {f"relax_mlir/lowering/templates/{path.name}" for path in templates}

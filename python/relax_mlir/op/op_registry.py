@@ -304,6 +304,14 @@ def builder_of(name: str) -> Callable[..., Any] | None:
     return found if callable(found) else None
 
 
+def function_named(name: str) -> Callable[..., Any] | None:
+    """The function of `relax_mlir.op` called `name`; None if there is none."""
+    from relax_mlir import op
+
+    found = getattr(op, name, None)
+    return found if callable(found) else None
+
+
 def _all_names() -> list[str]:
     dialect.import_families()
     return [written_name(name) for name in op_classes()]

@@ -23,10 +23,10 @@ from relax_mlir.capi import library_path
 from relax_mlir.dialects.attributes import CONSTANT_VALUE
 from relax_mlir.dialects.constants import to_numpy
 from relax_mlir.fork_safety import Order, process_lock
+from relax_mlir.lowering.strategy.tuned import history_state, shipped_state
 from relax_mlir.mlir import ir, provider
 from relax_mlir.module_file import program_bytes
 from relax_mlir.runtime.cache_store import LRU
-from relax_mlir.strategy.tuned import history_state, shipped_state
 from relax_mlir.target import Target
 from relax_mlir.transform import PassContext
 from relax_mlir.transform.context import DUMP_DIR

@@ -13,13 +13,13 @@ import numpy as np
 from relax_mlir.dialects.constants import to_numpy
 from relax_mlir.error import CompileError
 from relax_mlir.lowering.base.constant_table import Layout, TableEntry, in_layout
+from relax_mlir.lowering.strategy.op_strategy import any_registered
 from relax_mlir.mlir import ir
 from relax_mlir.runtime import cache_store
 from relax_mlir.runtime.cache_key import cache_key
 from relax_mlir.runtime.elf import SUPPORTED, ObjectFileError
 from relax_mlir.runtime.executable import Engine, Executable, Interface
 from relax_mlir.runtime.machine_code import ObjectCode
-from relax_mlir.strategy.op_strategy import any_registered
 from relax_mlir.target import Target
 from relax_mlir.transform import PassContext
 

@@ -13,15 +13,7 @@ from typing import TYPE_CHECKING
 from relax_mlir.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from relax_mlir.strategy.compile_engine import (
-        CachedFunc,
-        CompileEngine,
-        LoweredOutput,
-        get_valid_implementations,
-        lower_call,
-        select_implementation,
-    )
-    from relax_mlir.strategy.op_strategy import (
+    from relax_mlir.lowering.strategy.op_strategy import (
         Candidate,
         OpImplementation,
         OpSpecialization,
@@ -34,6 +26,14 @@ if TYPE_CHECKING:
         register_strategy,
         temporary_strategy,
         unregister_strategy,
+    )
+    from relax_mlir.strategy.compile_engine import (
+        CachedFunc,
+        CompileEngine,
+        LoweredOutput,
+        get_valid_implementations,
+        lower_call,
+        select_implementation,
     )
 
 __all__ = [
@@ -57,26 +57,28 @@ __all__ = [
     "unregister_strategy",
 ]
 
+_OPS = "relax_mlir.lowering.strategy.op_strategy"
+
 __getattr__ = lazy_names(
     __name__,
     {
         "CachedFunc": "compile_engine",
-        "Candidate": "op_strategy",
+        "Candidate": _OPS,
         "CompileEngine": "compile_engine",
         "LoweredOutput": "compile_engine",
-        "OpImplementation": "op_strategy",
-        "OpSpecialization": "op_strategy",
-        "OpStrategy": "op_strategy",
-        "Selection": "op_strategy",
-        "SpecializedCondition": "op_strategy",
-        "StrategyDecision": "op_strategy",
-        "StrategyReport": "op_strategy",
-        "explain_strategy": "op_strategy",
+        "OpImplementation": _OPS,
+        "OpSpecialization": _OPS,
+        "OpStrategy": _OPS,
+        "Selection": _OPS,
+        "SpecializedCondition": _OPS,
+        "StrategyDecision": _OPS,
+        "StrategyReport": _OPS,
+        "explain_strategy": _OPS,
         "get_valid_implementations": "compile_engine",
         "lower_call": "compile_engine",
-        "register_strategy": "op_strategy",
+        "register_strategy": _OPS,
         "select_implementation": "compile_engine",
-        "temporary_strategy": "op_strategy",
-        "unregister_strategy": "op_strategy",
+        "temporary_strategy": _OPS,
+        "unregister_strategy": _OPS,
     },
 )

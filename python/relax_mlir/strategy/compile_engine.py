@@ -21,10 +21,7 @@ from relax_mlir.ir_queries import ops_of
 from relax_mlir.lowering.legalize.rules import OpCall, Rule, op_call, rule_for
 from relax_mlir.lowering.legalize.strategies import computed, out_type, placeholders, strategies_of
 from relax_mlir.lowering.pipeline import PREFIX, pipeline
-from relax_mlir.mlir import func, ir
-from relax_mlir.op.op_registry import Op, written_name
-from relax_mlir.passes.fusion.fuse_ops import joined_name
-from relax_mlir.strategy.op_strategy import (
+from relax_mlir.lowering.strategy.op_strategy import (
     OpImplementation,
     OpStrategy,
     Selection,
@@ -36,7 +33,10 @@ from relax_mlir.strategy.op_strategy import (
     registrations,
     select,
 )
-from relax_mlir.strategy.tuned import history_state, shipped_state
+from relax_mlir.lowering.strategy.tuned import history_state, shipped_state
+from relax_mlir.mlir import func, ir
+from relax_mlir.op.op_registry import Op, written_name
+from relax_mlir.passes.fusion.fuse_ops import joined_name
 from relax_mlir.symbolic import assuming
 from relax_mlir.target import Target
 from relax_mlir.te import Tensor as TETensor

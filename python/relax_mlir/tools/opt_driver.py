@@ -27,10 +27,10 @@ from relax_mlir.instrument import (
     WellFormed,
 )
 from relax_mlir.ir_module import IRModule, keep_names
+from relax_mlir.lowering.strategy.op_strategy import StrategyReport, explain_strategy
 from relax_mlir.mlir import ir
 from relax_mlir.module_file import PrintOptions, module_text, write_atomically
 from relax_mlir.passes.fusion.report import explain_fusion
-from relax_mlir.strategy.op_strategy import StrategyReport, explain_strategy
 from relax_mlir.terminal import NOTE, error_line, is_coloured, paint
 from relax_mlir.tools.command_line import require_folder, tuned_schedules
 from relax_mlir.tools.opt_actions import bytecode_of, compare, read_expectations, show, verify_roundtrip

@@ -17,9 +17,8 @@ from relax_mlir.error import (
 from relax_mlir.fork_safety import cached_property
 from relax_mlir.ir_module import IRModule
 from relax_mlir.lowering.legalize.legalize_ops import LegalizeOps
-from relax_mlir.passes.normalize import Normalize
-from relax_mlir.strategy.knobs import SizeTable, Values, configured, get_config
-from relax_mlir.strategy.tuned import (
+from relax_mlir.lowering.strategy.knobs import SizeTable, Values, configured, get_config
+from relax_mlir.lowering.strategy.tuned import (
     Choice,
     Known,
     Template,
@@ -30,6 +29,7 @@ from relax_mlir.strategy.tuned import (
     made_schedules,
     schedules_of,
 )
+from relax_mlir.passes.normalize import Normalize
 from relax_mlir.symbolic import Bounds
 from relax_mlir.target import Target
 from relax_mlir.te import ComputeOp, IterVar, PlaceholderOp, Schedule, Tensor

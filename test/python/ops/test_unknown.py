@@ -19,8 +19,8 @@ from relax_mlir.dialects.dialect import Relax
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.lowering.legalize import rules
 from relax_mlir.lowering.legalize.runtime_calls import GENERAL_STRUCTURE, PACKED_RULES
+from relax_mlir.lowering.strategy import op_strategy
 from relax_mlir.runtime import run_op, to_numpy
-from relax_mlir.strategy import op_strategy
 from relax_mlir.transform import PassContext
 
 SPECS = specs()

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from relax_mlir import te
 from relax_mlir.error import ArgumentError, UnknownNameError, UnsupportedError
+from relax_mlir.lowering.strategy.op_strategy import any_registered, registered_for, select
 from relax_mlir.strategy import (
     OpStrategy,
     SpecializedCondition,
@@ -16,7 +17,6 @@ from relax_mlir.strategy import (
     temporary_strategy,
     unregister_strategy,
 )
-from relax_mlir.strategy.op_strategy import any_registered, registered_for, select
 from relax_mlir.symbolic import assuming, divisible, symbol
 from relax_mlir.target import Target
 

@@ -14,9 +14,10 @@ from programs import numpy
 from relax_mlir import op as R
 from relax_mlir import te, tuning
 from relax_mlir.error import ArgumentError, ParseError
+from relax_mlir.lowering.strategy import tuned
+from relax_mlir.lowering.strategy.tuned import Template, shipped_for
 from relax_mlir.runtime.cache_key import cache_key, source_hash
-from relax_mlir.strategy import CompileEngine, OpStrategy, explain_strategy, temporary_strategy, tuned
-from relax_mlir.strategy.tuned import Template, shipped_for
+from relax_mlir.strategy import CompileEngine, OpStrategy, explain_strategy, temporary_strategy
 from relax_mlir.transform import PassContext
 from relax_mlir.tuning import Database, Measurement, Record, SizeTime, apply_history_best
 

@@ -15,9 +15,9 @@ from harness import TOLERANCE
 from relax_mlir import op as R
 from relax_mlir import tuning
 from relax_mlir.dialects import dtypes
+from relax_mlir.lowering.strategy.tuned import Known, with_history
 from relax_mlir.runtime import to_numpy
 from relax_mlir.strategy import explain_strategy
-from relax_mlir.strategy.tuned import Known, with_history
 
 Array = np.ndarray[Any, Any]
 TARGET = "cpu -mcpu=x86-64-v3"

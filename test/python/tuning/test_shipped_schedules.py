@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import relax_mlir as rx
 from relax_mlir import tuning
-from relax_mlir.strategy import tuned
-from relax_mlir.strategy.tuned import Template, shipped_for
+from relax_mlir.lowering.strategy import tuned
+from relax_mlir.lowering.strategy.tuned import Template, shipped_for
 from relax_mlir.tuning import LocalWorkers
 
 from benchmarks import shipped_schedules as script

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from relax_mlir.dialects.types import StructInfo
 from relax_mlir.expr import Attrs
-from relax_mlir.strategy.op_strategy import PLAIN, Compute, OpStrategy, Strategy
+from relax_mlir.lowering.strategy.op_strategy import PLAIN, Compute, OpStrategy, Strategy
 from relax_mlir.target import Target
 from relax_mlir.te import Tensor
 

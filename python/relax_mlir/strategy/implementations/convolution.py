@@ -10,8 +10,8 @@ from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.types import StructInfo
 from relax_mlir.dialects.types import Tensor as TensorInfo
 from relax_mlir.expr import Attrs
-from relax_mlir.strategy.knobs import Config, get_config
-from relax_mlir.strategy.op_strategy import OpStrategy
+from relax_mlir.lowering.strategy.knobs import Config, get_config
+from relax_mlir.lowering.strategy.op_strategy import OpStrategy
 from relax_mlir.target import Target
 from relax_mlir.te import ComputeOp, IterVar, Schedule, Tensor
 

@@ -18,9 +18,7 @@ from relax_mlir.expr import Attrs
 from relax_mlir.loops.builder import LoopBuilder
 from relax_mlir.loops.values import Buffer, Scalar, cast
 from relax_mlir.lowering.legalize.reduce import pooled
-from relax_mlir.scalars.arithmetic import compute_dtype
-from relax_mlir.strategy.implementations import by_expression
-from relax_mlir.strategy.op_strategy import (
+from relax_mlir.lowering.strategy.op_strategy import (
     DEFAULT_PLEVEL,
     PLAIN,
     Compute,
@@ -29,6 +27,8 @@ from relax_mlir.strategy.op_strategy import (
     OpStrategy,
     Strategy,
 )
+from relax_mlir.scalars.arithmetic import compute_dtype
+from relax_mlir.strategy.implementations import by_expression
 from relax_mlir.target import Target
 from relax_mlir.te import Tensor, functions
 from relax_mlir.te.expressions import Expr

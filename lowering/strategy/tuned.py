@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir.error import ArgumentError, ParseError, ScheduleError
-from relax_mlir.strategy.knobs import Config, SizeTable, Values, configured, values_text, ways_text
+from relax_mlir.lowering.strategy.knobs import Config, SizeTable, Values, configured, values_text, ways_text
 from relax_mlir.symbolic import Bounds, Condition, assumed
 from relax_mlir.target import Target
 from relax_mlir.transform.context import SHIPPED_VALUES, PassContext
