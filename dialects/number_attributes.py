@@ -5,7 +5,8 @@ The integer of a `prim_value` (TVM's scripts write ``R.prim_value(0)``) is accep
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from relax_mlir import symbolic
@@ -128,6 +129,27 @@ def dim_attr(value: object, what: str) -> ir.Attribute:
     """A dimension as an attribute: an integer, or the text of an expression."""
     attribute: ir.Attribute = dims_attr([dimension(value, what)])[0]
     return attribute
+
+
+def literal_attr(name: str, value: Any) -> ir.Attribute:  # noqa: ANN401 - a Python literal or an attribute
+    """Convert a Python literal to a function attribute."""
+    if isinstance(value, ir.Attribute):
+        return value
+    if isinstance(value, bool):
+        return ir.BoolAttr.get(value)
+    if isinstance(value, int):
+        return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
+    if isinstance(value, float):
+        return ir.FloatAttr.get(ir.F64Type.get(), value)
+    if isinstance(value, str):
+        return ir.StringAttr.get(value)
+    if value is None:
+        return ir.UnitAttr.get()
+    if isinstance(value, list | tuple):
+        return ir.ArrayAttr.get([literal_attr(name, item) for item in value])
+    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+        return ir.DictAttr.get({key: literal_attr(f"{name}.{key}", item) for key, item in value.items()})
+    raise ArgumentError(f"attribute '{name}': {value!r} is neither a literal nor an I.attribute")
 
 
 def known_dimension(value: Value) -> Dim | None:

@@ -8,7 +8,7 @@ import numpy as np
 from relax_mlir import symbolic
 from relax_mlir.dialects import constants, dtypes
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, implies
-from relax_mlir.dialects.builders import build, exported
+from relax_mlir.dialects.builders import exported
 from relax_mlir.dialects.location import unnamed, user_location
 from relax_mlir.dialects.number_attributes import dimension, int_attr, integer
 from relax_mlir.dialects.symbols import bounds_around

@@ -325,7 +325,7 @@ API = (
     "relax_mlir.dpl",
     "relax_mlir.dpl.fusion",
     "relax_mlir.transform.codegens",
-    "relax_mlir.passes.patterns.codegen_region",
+    "relax_mlir.transform.codegen_region",
     "relax_mlir.contrib.openblas",
     "relax_mlir.expr",
     "relax_mlir.expr_functor",

@@ -9,7 +9,7 @@ from relax_mlir.analysis.call_graph import impure_functions
 from relax_mlir.dialects.structure import TUPLE
 from relax_mlir.ir_queries import callee_of, defining_op, entry_block
 from relax_mlir.mlir import func, ir
-from relax_mlir.passes.explicit_effects import make_all_effects_explicit
+from relax_mlir.rewrite.effects import make_all_effects_explicit
 from relax_mlir.transform import ModulePass, PassContext
 from relax_mlir.transform.passes import optimized_functions
 

@@ -9,7 +9,7 @@ from relax_mlir.dialects.traits import EndsBlock, has_trait
 from relax_mlir.ir_queries import callee_of, entry_block, is_used, ops_of, symbols_named
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.canonicalize_bindings import clean_outputs
-from relax_mlir.passes.explicit_effects import make_all_effects_explicit
+from relax_mlir.rewrite.effects import make_all_effects_explicit
 from relax_mlir.rewrite.replace import removable
 from relax_mlir.transform import ModulePass, PassContext
 from relax_mlir.transform.passes import dataflow_blocks, optimized_functions

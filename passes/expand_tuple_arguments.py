@@ -10,7 +10,7 @@ from relax_mlir.dialects.structure import pack, unpack
 from relax_mlir.dialects.types import StructInfo, Tuple, struct_info
 from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import func, ir
-from relax_mlir.passes.explicit_effects import make_all_effects_explicit
+from relax_mlir.rewrite.effects import make_all_effects_explicit
 from relax_mlir.rewrite.function_editing import (
     arguments_of,
     calls_of,

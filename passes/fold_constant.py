@@ -14,7 +14,7 @@ from relax_mlir.dialects.structure import ConstantOp
 from relax_mlir.dialects.types import Tensor, struct_info
 from relax_mlir.ir_queries import is_used
 from relax_mlir.mlir import ir
-from relax_mlir.passes.explicit_effects import make_all_effects_explicit
+from relax_mlir.rewrite.effects import make_all_effects_explicit
 from relax_mlir.transform import ModulePass, PassContext
 from relax_mlir.transform.passes import optimized_functions
 

@@ -17,8 +17,8 @@ from relax_mlir.dialects.traits import IsConditional, IsLoop, has_trait
 from relax_mlir.dialects.types import StructInfo, Tuple, struct_info, substitute
 from relax_mlir.ir_queries import callee_of, entry_block, fresh_name, ops_of
 from relax_mlir.mlir import func, ir
-from relax_mlir.passes.explicit_effects import make_all_effects_explicit
 from relax_mlir.passes.normalize import Normalize
+from relax_mlir.rewrite.effects import make_all_effects_explicit
 from relax_mlir.rewrite.function_editing import (
     arguments_of,
     erase_if_unused,

@@ -13,7 +13,7 @@ from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, dims_att
 from relax_mlir.error import RelaxError
 from relax_mlir.ir_queries import FunctionTable, defining_op, entry_block, is_used
 from relax_mlir.mlir import func, ir
-from relax_mlir.passes.explicit_effects import make_effects_explicit
+from relax_mlir.rewrite.effects import make_effects_explicit
 from relax_mlir.transform import FunctionPass, PassContext
 
 MATCH = "relax.match_shape"

@@ -9,7 +9,7 @@ from relax_mlir.analysis.type_inference import deduce_types
 from relax_mlir.dialects.symbols import read_bounds
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.mlir import func, ir
-from relax_mlir.passes.explicit_effects import make_all_effects_explicit
+from relax_mlir.rewrite.effects import make_all_effects_explicit
 from relax_mlir.rewrite.shape_hoisting import hoist_match
 from relax_mlir.symbolic import assuming
 from relax_mlir.transform import ModulePass, PassContext, relax_functions

@@ -9,7 +9,7 @@ from relax_mlir.dialects.structure import TupleGetItemOp, pack, unpack
 from relax_mlir.dialects.types import Tuple, struct_info
 from relax_mlir.ir_queries import defining_op, entry_block, is_used
 from relax_mlir.mlir import func, ir
-from relax_mlir.passes.explicit_effects import make_all_effects_explicit
+from relax_mlir.rewrite.effects import make_all_effects_explicit
 from relax_mlir.rewrite.function_editing import (
     calls_of,
     erase_if_unused,

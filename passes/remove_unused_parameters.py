@@ -12,7 +12,7 @@ from relax_mlir.dialects.symbols import parameter_symbols
 from relax_mlir.dialects.types import Shape, StructInfo, Tuple, dims_attr, struct_info
 from relax_mlir.ir_queries import entry_block, fresh_name, is_used
 from relax_mlir.mlir import func, ir
-from relax_mlir.passes.explicit_effects import make_all_effects_explicit
+from relax_mlir.rewrite.effects import make_all_effects_explicit
 from relax_mlir.rewrite.function_editing import (
     arguments_of,
     calls_of,

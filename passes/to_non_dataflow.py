@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import func, ir
-from relax_mlir.passes.explicit_effects import make_effects_explicit
+from relax_mlir.rewrite.effects import make_effects_explicit
 from relax_mlir.transform import FunctionPass, PassContext
 from relax_mlir.transform.passes import dataflow_blocks
 

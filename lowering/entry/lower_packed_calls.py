@@ -21,6 +21,7 @@ from typing import Any, ClassVar
 
 from relax_mlir.dialects.attributes import PACKED
 from relax_mlir.error import CompileError
+from relax_mlir.lazy import how_to_register
 from relax_mlir.lowering.base.errors import verbatim
 from relax_mlir.lowering.base.runtime_declarations import calls_of, declare_release, frame_of
 from relax_mlir.lowering.base.signature import (
@@ -49,7 +50,6 @@ from relax_mlir.lowering.base.unpack import (
 from relax_mlir.mlir import func, ir
 from relax_mlir.mlir_text import Fragment, functions, is_declaration, symbol, text_constant
 from relax_mlir.transform import ModulePass, PassContext
-from relax_mlir.transform.registry import how_to_register
 
 
 @dataclass(frozen=True)

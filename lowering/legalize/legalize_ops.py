@@ -24,8 +24,8 @@ from relax_mlir.lowering.legalize.runtime_calls import (
 )
 from relax_mlir.lowering.strategy.op_strategy import current_report, has_expressions
 from relax_mlir.mlir import ir
-from relax_mlir.passes.explicit_effects import make_all_effects_explicit
 from relax_mlir.passes.to_non_dataflow import ToNonDataflow
+from relax_mlir.rewrite.effects import make_all_effects_explicit
 from relax_mlir.symbolic import assuming
 from relax_mlir.target import Target
 from relax_mlir.transform import ModulePass, PassContext, relax_functions

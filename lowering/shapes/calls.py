@@ -56,7 +56,7 @@ from relax_mlir.lowering.shapes.body import (
 from relax_mlir.lowering.shapes.functions import Header, leaf_infos, leaf_sizes, receive
 from relax_mlir.lowering.shapes.symbols import index_constant
 from relax_mlir.mlir import arith, bufferization, func, ir, memref, tensor
-from relax_mlir.passes.explicit_effects import is_needless_copy
+from relax_mlir.rewrite.effects import is_needless_copy
 from relax_mlir.symbolic import Dim
 
 # Calls of prim funcs and of Relax functions, in destination-passing style.

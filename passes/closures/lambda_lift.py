@@ -29,7 +29,7 @@ from relax_mlir.dialects.value import Value
 from relax_mlir.error import RelaxError, UnsupportedError
 from relax_mlir.ir_queries import defining_op, entry_block, fresh_name, is_used, ops_of, symbol_names
 from relax_mlir.mlir import func, ir
-from relax_mlir.passes.explicit_effects import make_effects_explicit
+from relax_mlir.rewrite.effects import make_effects_explicit
 from relax_mlir.symbolic import definitions, symbols
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
 

@@ -29,8 +29,8 @@ from relax_mlir.ir_queries import (
 from relax_mlir.mlir import func, ir
 from relax_mlir.mlir_text import symbol_name
 from relax_mlir.passes.closures.lambda_lift import used_symbols
-from relax_mlir.passes.explicit_effects import make_all_effects_explicit
 from relax_mlir.passes.to_non_dataflow import ToNonDataflow
+from relax_mlir.rewrite.effects import make_all_effects_explicit
 from relax_mlir.symbolic import Dim
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
 

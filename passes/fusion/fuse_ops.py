@@ -22,7 +22,6 @@ from relax_mlir.dialects.types import dims_attr
 from relax_mlir.error import CompileError
 from relax_mlir.ir_queries import callee_of, defining_op, enclosing_op_in, fresh_name, is_used, ops_of
 from relax_mlir.mlir import func, ir
-from relax_mlir.passes.explicit_effects import make_all_effects_explicit
 from relax_mlir.passes.fusion.prim_loops import (
     CALL_TIR,
     CHEAP,
@@ -60,9 +59,10 @@ from relax_mlir.passes.fusion.prim_merging import (
     permutation_of,
     unsized_axes,
 )
-from relax_mlir.passes.fusion.report import FusionDecision, current_report
+from relax_mlir.rewrite.effects import make_all_effects_explicit
 from relax_mlir.symbolic import Dim
 from relax_mlir.transform import ModulePass, PassContext
+from relax_mlir.transform.fusion_report import FusionDecision, current_report
 from relax_mlir.transform.passes import optimized_functions
 
 MAX_NAME_LENGTH = 80

@@ -41,8 +41,9 @@ from relax_mlir.dialects.vm import COPY_TENSOR, VmCallTirDynOp
 from relax_mlir.error import UnsupportedError
 from relax_mlir.ir_queries import callee_of, defining_op, entry_block, is_used, next_op, ops_of
 from relax_mlir.mlir import func, ir
-from relax_mlir.passes.explicit_effects import ExplicitEffects, is_needless_copy
+from relax_mlir.passes.explicit_effects import ExplicitEffects
 from relax_mlir.passes.memory.lifetimes import InsertionPoints, Lifetimes
+from relax_mlir.rewrite.effects import is_needless_copy
 from relax_mlir.symbolic import Dim
 from relax_mlir.transform import FunctionPass, PassContext
 

@@ -10,6 +10,7 @@ from relax_mlir.analysis.call_graph import impure_functions
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import CODEGEN, COMPOSITE, PARAM_NAME, SYMBOL_BOUNDS
 from relax_mlir.dialects.calls import CallOp
+from relax_mlir.dialects.number_attributes import literal_attr
 from relax_mlir.dialects.structure import TUPLE, ConstantOp, TupleGetItemOp, is_pure, pack
 from relax_mlir.dialects.symbols import bounds_around, bounds_attr
 from relax_mlir.dialects.traits import CopiedIntoFunctions, EndsBlock, has_trait
@@ -41,7 +42,7 @@ from relax_mlir.ir_queries import (
 from relax_mlir.mlir import func, ir
 from relax_mlir.op.op_registry import Op
 from relax_mlir.passes.closures.lambda_lift import distinct_names, missing_symbols, shape_of_symbols
-from relax_mlir.passes.explicit_effects import make_effects_explicit
+from relax_mlir.rewrite.effects import make_effects_explicit
 from relax_mlir.rewrite.function_editing import functions_by_name, is_relax_function
 from relax_mlir.symbolic import assuming
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
@@ -494,9 +495,7 @@ def _attributes(pattern: FusionPattern, annotated: Mapping[str, Any]) -> dict[st
     where = f"pattern '{pattern.name}': what its attrs_getter gives"
     expect(where, given, Mapping, "a dictionary of attributes")
     found: dict[str, ir.Attribute] = {}
-    from relax_mlir.script.statements import attribute
-
     for name, value in given.items():
         expect(f"{where}: a name", name, str, "a string")
-        found[name] = attribute(name, value)
+        found[name] = literal_attr(name, value)
     return found

@@ -9,8 +9,8 @@ from relax_mlir.analysis.call_graph import impure_functions
 from relax_mlir.dialects.structure import TUPLE
 from relax_mlir.ir_queries import callee_of, ops_of
 from relax_mlir.mlir import ir
-from relax_mlir.passes.explicit_effects import make_effects_explicit
 from relax_mlir.passes.patterns.fuse_ops_by_pattern import composites, is_marked, library_of, wrap
+from relax_mlir.rewrite.effects import make_effects_explicit
 from relax_mlir.rewrite.function_editing import Graph, functions_by_name, needs_with_effects, sort_block
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
 

@@ -15,11 +15,11 @@ from relax_mlir.error import ArgumentError, RelaxError, expect
 from relax_mlir.ir_queries import callee_of, entry_block, ops_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.inline_private_functions import inline_call, remove_uncalled
-from relax_mlir.passes.patterns.codegen_region import CodegenRegion
 from relax_mlir.passes.patterns.fuse_ops_by_pattern import codegens, composites
 from relax_mlir.rewrite.function_editing import functions_by_name, is_private, symbols_of
 from relax_mlir.rewrite.replace import fit
 from relax_mlir.transform import ModulePass, PassContext
+from relax_mlir.transform.codegen_region import CodegenRegion
 from relax_mlir.transform.codegens import codegen_called
 
 

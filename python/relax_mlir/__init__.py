@@ -134,7 +134,9 @@ torch_bridge.install()  # before anything imports tvm_ffi
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - any object of the package
     if name == "__version__":
-        globals()[name] = importlib.import_module("relax_mlir._version").version()
+        from relax_mlir._version import version
+
+        globals()[name] = version()
         return globals()[name]
     if name in _MODULES:
         return _imported(f"relax_mlir.{name}")
@@ -148,9 +150,10 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - any object of the package
 def _imported(name: str) -> ModuleType:
     if name in sys.modules:  # another thread may be importing it: this waits
         return importlib.import_module(name)
-    memory_left = importlib.import_module("relax_mlir.memory_left")
-    with memory_left.reported(name):
-        memory_left.require(name, memory_left.IMPORTS)
+    from relax_mlir.memory_left import IMPORTS, reported, require
+
+    with reported(name):
+        require(name, IMPORTS)
         return importlib.import_module(name)
 
 

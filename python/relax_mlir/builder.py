@@ -28,6 +28,7 @@ from relax_mlir.dialects.value import Scalar, Value, ValueLike, Var, as_value
 from relax_mlir.error import ArgumentError, ShapeError, UnknownNameError, expect
 from relax_mlir.ir_module import GlobalVar, IRModule, put
 from relax_mlir.ir_queries import defining_op, fresh_name, has_symbol, symbol_names
+from relax_mlir.lazy import Hook
 from relax_mlir.memory_left import STEP, require
 from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import assume, assuming
@@ -45,6 +46,12 @@ class _Function:
     result: Value | None = None
     dataflow: ir.Operation | None = None
     outputs: list[Value] = field(default_factory=list)
+
+
+_emit_computed: Hook[[BlockBuilder, Any, str | None], Any] = Hook("BlockBuilder.emit")
+_emit_te: Hook[[BlockBuilder, abc.Callable[..., Any], Sequence[Any], Mapping[str, Any], str | None], Any] = (
+    Hook("BlockBuilder.emit_te")
+)
 
 
 class BlockBuilder:
@@ -302,9 +309,7 @@ class BlockBuilder:
         self._current("emit")
         expect("emit: 'name'", name, str | None, "a string or None")
         if _is_computed(value):
-            from relax_mlir.te.emit_te import emit_computed
-
-            return emit_computed(self, value, name)
+            return _emit_computed(self, value, name)
         if value is None:
             raise ArgumentError(
                 "emit: there is no value; a call_packed without 'out' is written without emit"
@@ -357,9 +362,7 @@ class BlockBuilder:
             ArgumentError: `function` returns something else.
         """
         self._current("emit_te")
-        from relax_mlir.te.emit_te import emit
-
-        return emit(self, function, args, kwargs, primfunc_name_hint)
+        return _emit_te(self, function, args, kwargs, primfunc_name_hint)
 
     call_te = emit_te
 

@@ -8,10 +8,10 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any, Protocol, Union
 from weakref import WeakKeyDictionary
 
-from relax_mlir.analysis import well_formed
+from relax_mlir.analysis import module_summary, well_formed
 from relax_mlir.analysis.invariants import unusable_name
 from relax_mlir.diagnostics import of_error, parse_file, parse_module
 from relax_mlir.dialects import dialect
@@ -29,15 +29,25 @@ from relax_mlir.error import (
 from relax_mlir.files import read_text
 from relax_mlir.fork_safety import crash_of
 from relax_mlir.ir_queries import entry_block
+from relax_mlir.lazy import Hook
 from relax_mlir.mlir import func, ir
 from relax_mlir.module_file import PrintOptions, copied, module_text
 
 if TYPE_CHECKING:
     from rich.syntax import Syntax
 
-    from relax_mlir.analysis.module_summary import ModuleSummary
-    from relax_mlir.transform import Pass, PassContext
 
+class InPlace(Protocol):
+    """A pass that runs on a module in place, such as `relax_mlir.transform.Pass`."""
+
+    def apply_(self, mod: IRModule, ctx: Any = None) -> IRModule:  # noqa: ANN401 - a PassContext, or None
+        """Run on `mod`, and return it."""
+
+
+# What methods of `IRModule` need of packages above this module.
+_apply: Hook[[IRModule, InPlace | Iterable[InPlace], Any], IRModule] = Hook("IRModule.apply_")
+_function_view: Hook[[func.FuncOp, ir.Module], func.FuncOp] = Hook("IRModule.function")
+_script: Hook[[ir.Module], str] = Hook("IRModule.script")
 
 # Looking up, removing, adding and replacing functions of a module by name, for `IRModule`.
 
@@ -96,6 +106,16 @@ def functions_of(module: ir.Module) -> list[func.FuncOp]:
     return [op for op in module.body.operations if isinstance(op, func.FuncOp)]
 
 
+def relax_functions(module: ir.Module) -> list[func.FuncOp]:
+    """The Relax functions of a module: those with a body that are not prim funcs."""
+    return [op for op in functions_of(module) if PRIM_FUNC not in op.attributes and not op.is_external]
+
+
+def prim_funcs(module: ir.Module) -> list[func.FuncOp]:
+    """The prim funcs of a module that have a body."""
+    return [op for op in functions_of(module) if PRIM_FUNC in op.attributes and not op.is_external]
+
+
 def function_called(module: ir.Module, name: str) -> func.FuncOp:
     """The function `name`; raises `UnknownNameError`."""
     expect("a function's name", name, str, "a string")
@@ -108,9 +128,7 @@ def function_called(module: ir.Module, name: str) -> func.FuncOp:
 
 def kept(module: ir.Module, function: func.FuncOp) -> func.FuncOp:
     """A function for users: it has views of its parts, and keeps the module alive, which owns it."""
-    from relax_mlir.expr.compound import Function
-
-    return Function.view(function, module)
+    return _function_view(function, module)
 
 
 def as_function(where: str, source: object) -> func.FuncOp:
@@ -462,7 +480,7 @@ class IRModule:
         """The names of all functions, Relax and prim."""
         return iter(self.functions)
 
-    def apply_(self, passes: Pass | Iterable[Pass], ctx: PassContext | None = None) -> IRModule:
+    def apply_(self, passes: InPlace | Iterable[InPlace], ctx: Any = None) -> IRModule:  # noqa: ANN401 - a PassContext
         """Run a pass, or passes one after the other, on this module in place, and return it.
 
         ``pass(mod)`` returns a new module instead. In place, no copy remains, but the caller's references to ops,
@@ -475,11 +493,7 @@ class IRModule:
         Raises:
             PassError: a pass failed; the module is unchanged. Also the errors of calling the pass.
         """
-        from relax_mlir.transform import Pass, Sequential  # passes import this module
-
-        if not isinstance(passes, Pass):
-            passes = Sequential(passes if isinstance(passes, Iterable) else [passes])
-        return passes.apply_(self, ctx)
+        return _apply(self, passes, ctx)
 
     def clone(self) -> IRModule:
         """A copy in the same context, sharing the weights."""
@@ -491,15 +505,13 @@ class IRModule:
                 copy.operation.attributes[named] = self.mlir.operation.attributes[named]
         return IRModule(copy)
 
-    def summary(self, *, memory: bool = True) -> ModuleSummary:
+    def summary(self, *, memory: bool = True) -> module_summary.ModuleSummary:
         """Ops, weights, dynamic dimensions, FLOPs and memory of the functions; `str` gives a table.
 
         Args:
             memory: also plan the memory of a call, on a legalised copy of the module.
         """
-        from relax_mlir.analysis.module_summary import summarize  # not needed for building or compiling
-
-        return summarize(self, memory=memory)
+        return module_summary.summarize(self, memory=memory)
 
     def verify(self) -> None:
         """Raise `VerifyError` with the diagnostics unless the module is valid MLIR and a well-formed Relax module."""
@@ -528,9 +540,7 @@ class IRModule:
 
     def script(self) -> str:
         """The module as Relax script, the readable form. Large constants are named, not written out."""
-        from relax_mlir.script.printer import script  # not needed for building or compiling
-
-        return script(self.mlir)
+        return _script(self.mlir)
 
     def show(self) -> None:
         """Print the script form to the standard output, in colour on a terminal."""

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Container, Iterator, Mapping
+from typing import Protocol
 
 from relax_mlir.fork_safety import cached_property
 from relax_mlir.mlir import func, ir
 
 FUNCTION = "func.func"
+
+
+class HasModule(Protocol):
+    """An object with an MLIR module: `relax_mlir.IRModule`, which is above this module."""
+
+    @property
+    def mlir(self) -> ir.Module:
+        """The module."""
 
 
 def ops_of(

@@ -1,9 +1,10 @@
-"""Names of packages, and functions of higher packages, that are imported when they are first used."""
+"""Names of packages, functions of higher packages, and third-party libraries, imported when they are first used."""
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
+from types import ModuleType
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from relax_mlir.error import RelaxError
@@ -29,17 +30,28 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
 
 
 HOOKS: dict[str, str] = {
+    "BlockBuilder.emit": "relax_mlir.te.emit_te:emit_computed",
+    "BlockBuilder.emit_te": "relax_mlir.te.emit_te:emit",
     "Executable.export_library": "relax_mlir.export.export_library:export_library",
     "bytecode.Executable.export_library": "relax_mlir.vm.kernel_library:export",
     "bytecode.Executable.load_library": "relax_mlir.vm.kernel_library:load",
     "bytecode.Executable.machine": "relax_mlir.vm.machine:VirtualMachine",
+    "IRModule.apply_": "relax_mlir.transform.pipeline:apply_in_place",
+    "IRModule.function": "relax_mlir.expr.compound:function_view",
+    "IRModule.script": "relax_mlir.script.printer:script",
+    "Op.register_strategy": "relax_mlir.strategy.compile_engine:give",
+    "Op.strategy": "relax_mlir.strategy.compile_engine:attribute_of",
     "Tuple.of_values": "relax_mlir.dialects.nodes:Tuple",
     "Value.binary": "relax_mlir.dialects.structure:binary",
     "Value.constant": "relax_mlir.dialects.structure:constant",
     "Value.elements": "relax_mlir.dialects.indexing:elements",
     "Value.op": "relax_mlir.op.op_registry:function_named",
     "Value.shape_": "relax_mlir.dialects.nodes:shape_field",
+    "analysis.summarize": "relax_mlir.passes.memory.estimate_memory:summarize",
+    "analysis.estimate_memory": "relax_mlir.passes.memory.estimate_memory:estimate_memory",
     "build.bytecode": "relax_mlir.vm.build:build_bytecode",
+    "script.parse_prim": "relax_mlir.tir.parser:parse_prim",
+    "script.print_prim": "relax_mlir.tir.printer:print_prim",
 }
 """Functions of higher packages that lower ones call: the name of the hook → ``module:function``."""
 
@@ -56,7 +68,7 @@ class Hook(Generic[P, R]):
 
     def __init__(self, name: str) -> None:
         if name not in HOOKS:
-            raise RelaxError(f"no hook is called '{name}': add it to relax_mlir.lazy.HOOKS")
+            raise RelaxError(f"relax_mlir.lazy.HOOKS has no hook '{name}'")
         self.name = name
         self._function: Callable[P, R] | None = None
 
@@ -74,3 +86,34 @@ class Hook(Generic[P, R]):
                 f"hook '{self.name}' cannot be loaded from {HOOKS[self.name]}: {error}"
             ) from error
         return found
+
+
+LIBRARIES: dict[str, str] = {
+    "openblas": "relax_mlir.contrib.openblas",
+}
+"""Third-party libraries → the modules that register their patterns and code generators."""
+
+FUNCTIONS_PREFIX = "relax_mlir."
+"""Prefix of the names of packed functions of libraries, followed by the library's name and a dot."""
+
+
+def load_library(name: str) -> ModuleType | None:
+    """The module that registers the patterns and the code generator of a library; None if this project has none.
+
+    The library itself is loaded by the module's ``load()``.
+    """
+    return importlib.import_module(LIBRARIES[name]) if name in LIBRARIES else None
+
+
+def library_of(function: str) -> str | None:
+    """The library whose packed function is called `function`; None for any other."""
+    library = function.removeprefix(FUNCTIONS_PREFIX).partition(".")[0]
+    return library if function.startswith(FUNCTIONS_PREFIX) and library in LIBRARIES else None
+
+
+def how_to_register(function: str) -> str:
+    """Advice for a packed function that is not registered."""
+    library = library_of(function)
+    if library is None:
+        return "tvm_ffi.register_global_func registers it"
+    return f"{LIBRARIES[library]}.load() registers it (pip install relax-mlir[{library}])"

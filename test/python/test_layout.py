@@ -77,7 +77,7 @@ def test_modules_are_small() -> None:
 
 
 TABLES = {
-    "analysis/module_summary": "the two ops that it is about",
+    "passes/memory/estimate_memory": "the two ops that it is about",
     "expr/bindings": "the ops of dataflow blocks, and the expression that each leaf is",
     "vm/codegen/generate": "instructions that are moves",
     "vm/codegen/function_code": "which registers hold memory of their own",

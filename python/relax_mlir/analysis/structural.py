@@ -14,7 +14,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.attributes import PARAMS, SYMBOL_BOUNDS
@@ -23,20 +23,16 @@ from relax_mlir.dialects.constants import byte_pieces
 from relax_mlir.dialects.prim_funcs import prim_params
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, struct_info
 from relax_mlir.error import ArgumentError, RelaxError
-from relax_mlir.ir_queries import ops_of
+from relax_mlir.ir_queries import HasModule, ops_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.module_file import content, resources
 from relax_mlir.symbolic import Dim
-
-if TYPE_CHECKING:
-    from relax_mlir.ir_module import IRModule
-
 
 DIM_KINDS = (ir.ArrayAttr, ir.StringAttr, ir.IntegerAttr)
 NAME_ATTRIBUTES = ("sym_name", "sym_visibility")
 """The name and visibility of a function, which belong to the module."""
 
-Comparable: TypeAlias = "IRModule | ir.Module | func.FuncOp"
+Comparable: TypeAlias = HasModule | ir.Module | func.FuncOp
 """A module, or a Relax or prim function."""
 
 

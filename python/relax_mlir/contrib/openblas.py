@@ -38,7 +38,6 @@ from relax_mlir.expr.compound import Call
 from relax_mlir.ir_module import IRModule
 from relax_mlir.lowering.runtime_lib.blas_products import ADDRESS, ENTRY, wrapper_text
 from relax_mlir.lowering.strategy.op_strategy import Strategy
-from relax_mlir.passes.patterns.codegen_region import CodegenRegion, CompositeCall
 from relax_mlir.passes.patterns.fuse_ops_by_pattern import FuseOpsByPattern
 from relax_mlir.runtime import threads
 from relax_mlir.runtime.process_code import load_code, pointer_from
@@ -47,6 +46,7 @@ from relax_mlir.symbolic import Dim, prove_equal
 from relax_mlir.symbolic.expr import product
 from relax_mlir.target import MAX_THREADS, Target
 from relax_mlir.transform import Sequential
+from relax_mlir.transform.codegen_region import CodegenRegion, CompositeCall
 from relax_mlir.transform.codegens import register_codegen
 from relax_mlir.transform.pipeline import create_pass
 

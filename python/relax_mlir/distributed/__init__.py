@@ -5,7 +5,6 @@ Workers import only `relax_mlir.distributed.worker`, so `map_batches` is importe
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -17,5 +16,7 @@ __all__ = ["map_batches"]
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - any name of the module
     if name not in __all__:
         raise AttributeError(f"module 'relax_mlir.distributed' has no attribute '{name}'")
-    globals()[name] = getattr(importlib.import_module("relax_mlir.distributed.map_batches"), name)
+    from relax_mlir.distributed.map_batches import map_batches
+
+    globals()[name] = map_batches
     return globals()[name]

@@ -9,7 +9,7 @@ from typing import Any
 from relax_mlir.dialects.value import Value, Var
 from relax_mlir.dpl.patterns import DFPattern
 from relax_mlir.error import ArgumentError, UnknownNameError, expect
-from relax_mlir.transform import registry
+from relax_mlir.lazy import LIBRARIES, load_library
 
 
 @dataclass(frozen=True)
@@ -125,10 +125,10 @@ def patterns_named(name: str) -> list[FusionPattern]:
         ArgumentError: the patterns belong to a library that is not installed.
     """
     expect("patterns_named: 'name'", name, str, "a name, or the library's")
-    registry.load_library(name.partition(".")[0])
+    load_library(name.partition(".")[0])
     found = [pattern for known, pattern in _known.items() if known == name or known.startswith(f"{name}.")]
     if not found:
         hint = "register_patterns makes patterns known by name"
-        libraries = {pattern.library for pattern in _known.values()} | set(registry.LIBRARIES)
+        libraries = {pattern.library for pattern in _known.values()} | set(LIBRARIES)
         raise UnknownNameError("pattern", name, [*_known, *sorted(libraries)], hint)
     return found[::-1]

@@ -538,3 +538,8 @@ def _has_parts(op: func.FuncOp) -> bool:
     except RelaxError:
         return False
     return True
+
+
+def function_view(op: func.FuncOp, keep: object) -> func.FuncOp:
+    """`op` as a `Function` if it is a Relax function with a body, else `op` itself; `keep` owns it."""
+    return Function.view(op, keep)

@@ -15,6 +15,7 @@ from relax_mlir.dialects.closures import ExternFunc, MakeClosureOp, invocation_r
 from relax_mlir.dialects.control import if_then_else
 from relax_mlir.dialects.location import user_location
 from relax_mlir.dialects.nodes import Constant, Node, Tuple, TupleGetItem
+from relax_mlir.dialects.number_attributes import literal_attr
 from relax_mlir.dialects.types import Callable, Object, Shape, StructInfo, dims_attr
 from relax_mlir.dialects.types import Tuple as TupleInfo
 from relax_mlir.dialects.value import Value, Var, as_value, create
@@ -434,9 +435,7 @@ def build_function(
 
 
 def _attributes(attrs: Mapping[str, Any] | None) -> dict[str, ir.Attribute]:
-    from relax_mlir.script.statements import attribute
-
     if isinstance(attrs, Attrs):
         return {key: adopted(value) for key, value in attrs.raw.items()}
     given = {} if attrs is None else attrs
-    return {key: attribute(key, value) for key, value in given.items() if key != "global_symbol"}
+    return {key: literal_attr(key, value) for key, value in given.items() if key != "global_symbol"}

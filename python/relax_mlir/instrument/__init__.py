@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from relax_mlir.instrument.pass_instrument import PassInstrument, pass_instrument
 from relax_mlir.lazy import lazy_names
+from relax_mlir.transform.context import PassInstrument, pass_instrument
 
 if TYPE_CHECKING:
-    from relax_mlir.instrument.pass_instrument import PassTimingInstrument, WellFormed
     from relax_mlir.instrument.print_ir import DumpStages, FileTree, PassStatistics, PrintAfter, PrintBefore
+    from relax_mlir.instrument.timing import PassTimingInstrument, WellFormed
 
 __all__ = [
     "DumpStages",
@@ -29,9 +29,9 @@ __getattr__ = lazy_names(
         "DumpStages": "print_ir",
         "FileTree": "print_ir",
         "PassStatistics": "print_ir",
-        "PassTimingInstrument": "pass_instrument",
+        "PassTimingInstrument": "timing",
         "PrintAfter": "print_ir",
         "PrintBefore": "print_ir",
-        "WellFormed": "pass_instrument",
+        "WellFormed": "timing",
     },
 )

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from relax_mlir.files import path_of
-from relax_mlir.instrument.pass_instrument import PassInstrument
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.module_file import DEFAULT, PrintOptions, file_name, module_text, write_atomically
+from relax_mlir.transform.context import PassInstrument
 
 if TYPE_CHECKING:
     from relax_mlir.ir_module import IRModule

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import importlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import ModuleType
@@ -27,6 +26,7 @@ from relax_mlir.dialects.traits import HasEffect, IsView, OpPatternKind, ops_wit
 from relax_mlir.dialects.types import StructInfo, Tensor, Tuple
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import ArgumentError, DTypeError, UnknownNameError, UnsupportedError, expect
+from relax_mlir.lazy import Hook
 from relax_mlir.mlir import func, ir
 
 # Ops of TVM's Relax that do not exist here, and their replacements.
@@ -57,8 +57,8 @@ KEYS = (*RULES, PURITY, PATTERN, STRATEGY)
 DEVICE_OPS = frozenset({"device_copy", "hint_on_device", "on_device", "to_vdevice"})
 """TVM's ops for devices."""
 
-LATE = {STRATEGY: "relax_mlir.strategy.compile_engine"}
-"""Attributes that higher layers define, and the modules that hold them."""
+_strategy_of: Hook[[str], Any] = Hook("Op.strategy")
+_register_strategy: Hook[[str, Any], None] = Hook("Op.register_strategy")
 
 _given: dict[str, dict[str, tuple[int, Any]]] = {}
 """The attributes that users have registered, each with its level, by op and key."""
@@ -115,8 +115,8 @@ class Op:
             return rule_of(self.name) if own is None and key in RULES else own
         if key in RULES:
             return infer_rule(self.name)
-        if key in LATE:
-            return importlib.import_module(LATE[key]).attribute_of(self.name)
+        if key == STRATEGY:
+            return _strategy_of(self.name)
         if key == PATTERN:
             return pattern_of(self.name)
         return f"{PREFIX}{_ir_name(self.name)}" not in ops_with(HasEffect)
@@ -154,8 +154,8 @@ def register_op_attr(
     _check_key(attr_key)
     if value is None:
         return lambda late: register_op_attr(op_name, attr_key, late, level)
-    if op_class_of(op_name) is not None and attr_key in LATE:
-        importlib.import_module(LATE[attr_key]).give(op_name, value)
+    if op_class_of(op_name) is not None and attr_key == STRATEGY:
+        _register_strategy(op_name, value)
         return value
     if op_class_of(op_name) is not None:
         raise ArgumentError(

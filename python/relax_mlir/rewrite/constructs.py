@@ -40,7 +40,7 @@ from relax_mlir.expr.emitter import LITERALS, Emitter
 from relax_mlir.ir_module import IRModule, functions_of, kept
 from relax_mlir.ir_queries import defining_op, entry_block
 from relax_mlir.mlir import func, ir
-from relax_mlir.passes.explicit_effects import make_effects_explicit
+from relax_mlir.rewrite.effects import make_effects_explicit
 from relax_mlir.rewrite.mutator import replacement, scratch_function
 from relax_mlir.rewrite.replace import Replacer
 

@@ -18,12 +18,11 @@ from relax_mlir.dialects.value import Value, Var, as_value
 from relax_mlir.error import ArgumentError, RelaxError, UnknownNameError
 from relax_mlir.expr import bindings as views
 from relax_mlir.expr.bindings import NAMES, Binding, binding_of
-from relax_mlir.ir_module import IRModule
+from relax_mlir.ir_module import IRModule, relax_functions
 from relax_mlir.ir_queries import FunctionTable, enclosing_function, entry_block
 from relax_mlir.mlir import func, ir
-from relax_mlir.passes.explicit_effects import make_effects_explicit
+from relax_mlir.rewrite.effects import make_effects_explicit
 from relax_mlir.rewrite.replace import Replacer
-from relax_mlir.transform import relax_functions
 
 # `ExprVisitor`: a method per op, called on every binding of a program.
 

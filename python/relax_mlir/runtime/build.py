@@ -14,7 +14,6 @@ from relax_mlir.analysis.well_formed import verify_linkable
 from relax_mlir.dialects.constants import require
 from relax_mlir.dialects.types import remembered_types
 from relax_mlir.error import ArgumentError, UnsupportedError, expect
-from relax_mlir.instrument import PassInstrument
 from relax_mlir.ir_module import IRModule
 from relax_mlir.lazy import Hook
 from relax_mlir.memory_left import promised
@@ -31,7 +30,7 @@ from relax_mlir.runtime.executable import Executable
 from relax_mlir.runtime.threads import require_threads
 from relax_mlir.target import Target
 from relax_mlir.transform import PassContext
-from relax_mlir.transform.context import as_instruments
+from relax_mlir.transform.context import PassInstrument, as_instruments
 
 if TYPE_CHECKING:
     from relax_mlir.bytecode.executable import Executable as BytecodeExecutable

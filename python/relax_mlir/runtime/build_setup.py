@@ -17,9 +17,9 @@ from relax_mlir.error import ArgumentError, RelaxError, expect
 from relax_mlir.fork_safety import Order, SharedChange
 from relax_mlir.ir_module import IRModule
 from relax_mlir.ir_queries import ops_of
+from relax_mlir.lazy import library_of, load_library
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
-from relax_mlir.transform import registry
 
 # Parse the arguments of `build`: a module and a target, or a schedule with its parameters and a target.
 
@@ -109,12 +109,12 @@ def load_libraries(module: ir.Module) -> None:
         if "func" not in op.attributes:
             continue
         name = ir.StringAttr(op.attributes["func"]).value
-        library = registry.library_of(name)
+        library = library_of(name)
         if library is None or library in loaded:
             continue
         loaded.add(library)
         try:
-            found = registry.load_library(library)
+            found = load_library(library)
             assert found is not None, "the library is one of the table"
             found.load()
         except RelaxError as error:

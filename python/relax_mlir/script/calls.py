@@ -66,7 +66,16 @@ from relax_mlir.script.function_calls import (
     shape_first,
     tir_variables,
 )
-from relax_mlir.script.scope import INSTEAD, POISON, is_path, number
+from relax_mlir.script.scope import (
+    FLOATS,
+    IMMEDIATE,
+    INSTEAD,
+    INTEGERS,
+    NAMED,
+    POISON,
+    is_path,
+    require_exact,
+)
 from relax_mlir.script.source import Poisoned, Problem, options
 from relax_mlir.symbolic import Expr
 
@@ -858,3 +867,32 @@ STATEMENTS = {
     },
     "if_then_else": "write `if c: … else: …`, or `a if c else b`",
 }
+
+
+def number(expressions: Expressions, node: ast.Call, kind: str) -> Any:  # noqa: ANN401 - a number or an expression
+    """Return the number of ``T.int64(4)``, ``T.float32(1.5)`` or ``T.FloatImm("float32", 1.5)`` as an operand."""
+    if kind in IMMEDIATE and len(node.args) == 2 and not node.keywords:
+        dtype = node.args[0].value if isinstance(node.args[0], ast.Constant) else None
+        if dtype not in IMMEDIATE[kind]:
+            raise Problem(
+                node, f"the first argument of T.{kind} is one of {', '.join(IMMEDIATE[kind])}", "DTypeError"
+            )
+        return number(
+            expressions, ast.copy_location(ast.Call(node.func, node.args[1:], []), node), str(dtype)
+        )
+    if kind not in (*INTEGERS, *FLOATS, "bool"):
+        hint = "stands in the body of a function with @T.prim_func"
+        raise Problem(
+            node, f"T.{kind} {hint}" if kind not in NAMED else f"a symbol is declared by `m = T.{kind}(…)`"
+        )
+    if len(node.args) != 1 or node.keywords:
+        raise Problem(node, f"a symbol is declared on a line of its own: `m = T.{kind}()`")
+    found = expressions.evaluate(node.args[0])
+    if kind in INTEGERS and isinstance(found, int | Expr) and not isinstance(found, bool):
+        require_exact(node, kind, found, str(found))
+        return found
+    if kind in FLOATS and isinstance(found, int | float) and not isinstance(found, bool):
+        return float(found)
+    if kind == "bool" and isinstance(found, bool | int):
+        return bool(found)
+    raise Problem(node, f"T.{kind} in a Relax function takes a number that is written out", "ArgumentError")

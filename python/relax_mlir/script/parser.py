@@ -16,20 +16,24 @@ from relax_mlir.diagnostics import of_error
 from relax_mlir.dialects.attributes import MODULE_ATTRS
 from relax_mlir.dialects.base import implies
 from relax_mlir.dialects.location import located_at
+from relax_mlir.dialects.number_attributes import literal_attr
 from relax_mlir.dialects.types import Object, StructInfo, Tuple
 from relax_mlir.dialects.value import Var
 from relax_mlir.error import Diagnostic, RelaxError, UnknownNameError, VerifyError
 from relax_mlir.fork_safety import crash_of
 from relax_mlir.ir_module import IRModule
 from relax_mlir.ir_queries import has_symbol
+from relax_mlir.lazy import Hook
 from relax_mlir.mlir import func, ir
 from relax_mlir.script.annotations import read_annotation
 from relax_mlir.script.calls import Calls
 from relax_mlir.script.expressions import Expressions
 from relax_mlir.script.scope import Scope, is_path
 from relax_mlir.script.source import Poisoned, Problem, Source, options
-from relax_mlir.script.statements import Block, Owner, attribute, exported_name
+from relax_mlir.script.statements import Block, Owner, exported_name
 from relax_mlir.symbolic import is_identifier, symbol
+
+_parse_prim: Hook[[Source, Scope, ast.FunctionDef, ir.Block], func.FuncOp | None] = Hook("script.parse_prim")
 
 
 class Head(Protocol):
@@ -174,7 +178,7 @@ class ModuleParser:
             if not isinstance(given, dict) or not all(isinstance(key, str) for key in given):
                 raise Problem(node, "I.module_attrs takes a dictionary of names and values")
             try:
-                self.builder.mod.mlir.operation.attributes[MODULE_ATTRS] = attribute("module_attrs", given)
+                self.builder.mod.mlir.operation.attributes[MODULE_ATTRS] = literal_attr("module_attrs", given)
             except RelaxError as error:
                 raise Problem.of(node, error) from None
 
@@ -336,9 +340,7 @@ class ModuleParser:
         if node.name in self.signatures or self.is_there(node.name):
             raise Problem(node, f"function '{node.name}' is defined already")
         options(node.decorator_list[0], "prim_func")
-        from relax_mlir.tir.parser import parse_prim
-
-        if parse_prim(self.source, self.scope(), node, self.builder.mod.mlir.body) is None:
+        if _parse_prim(self.source, self.scope(), node, self.builder.mod.mlir.body) is None:
             self.broken.add(node.name)
 
     def decorators(self, node: ast.FunctionDef) -> dict[str, bool]:

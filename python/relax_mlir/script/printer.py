@@ -51,9 +51,13 @@ from relax_mlir.dialects.types import (
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import RelaxError, VerifyError
 from relax_mlir.ir_queries import callee_of, defining_op, entry_block, free_number, has_one_use, ops_of
+from relax_mlir.lazy import Hook
 from relax_mlir.mlir import func, ir
 from relax_mlir.op.op_registry import written_name
 from relax_mlir.symbolic import Dim
+
+print_prim: Hook[[func.FuncOp], list[str] | None] = Hook("script.print_prim")
+"""The lines of a prim func in T form; None if it has no form that parses to the same function."""
 
 INLINE_ELEMENTS = 16
 """Constants of at most this many elements are literals; larger ones are referenced by name."""
@@ -514,8 +518,6 @@ def _prim(op: ir.OpView) -> list[str] | None:
     """Print a prim func as ``@T.prim_func``; return None if it has no such form."""
     if not isinstance(op, func.FuncOp) or PARAMS not in op.attributes:
         return None
-    from relax_mlir.tir.printer import print_prim
-
     return print_prim(op)
 
 

@@ -7,16 +7,12 @@ from collections import ChainMap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from relax_mlir import symbolic
 from relax_mlir.error import UnknownNameError
 from relax_mlir.script.source import Poisoned, Problem
 from relax_mlir.symbolic import Expr
-
-if TYPE_CHECKING:
-    from relax_mlir.script.expressions import Expressions
-
 
 POISON = object()
 """The value of a name whose definition had an error."""
@@ -161,35 +157,6 @@ def _name(target: ast.Name, node: ast.Call, kind: str) -> str | None:
     if not symbolic.is_identifier(name):
         raise Problem(node, f"{name!r} is no name of a symbol")
     return name
-
-
-def number(expressions: Expressions, node: ast.Call, kind: str) -> Any:  # noqa: ANN401 - a number or an expression
-    """Return the number of ``T.int64(4)``, ``T.float32(1.5)`` or ``T.FloatImm("float32", 1.5)`` as an operand."""
-    if kind in IMMEDIATE and len(node.args) == 2 and not node.keywords:
-        dtype = node.args[0].value if isinstance(node.args[0], ast.Constant) else None
-        if dtype not in IMMEDIATE[kind]:
-            raise Problem(
-                node, f"the first argument of T.{kind} is one of {', '.join(IMMEDIATE[kind])}", "DTypeError"
-            )
-        return number(
-            expressions, ast.copy_location(ast.Call(node.func, node.args[1:], []), node), str(dtype)
-        )
-    if kind not in (*INTEGERS, *FLOATS, "bool"):
-        hint = "stands in the body of a function with @T.prim_func"
-        raise Problem(
-            node, f"T.{kind} {hint}" if kind not in NAMED else f"a symbol is declared by `m = T.{kind}(…)`"
-        )
-    if len(node.args) != 1 or node.keywords:
-        raise Problem(node, f"a symbol is declared on a line of its own: `m = T.{kind}()`")
-    found = expressions.evaluate(node.args[0])
-    if kind in INTEGERS and isinstance(found, int | Expr) and not isinstance(found, bool):
-        require_exact(node, kind, found, str(found))
-        return found
-    if kind in FLOATS and isinstance(found, int | float) and not isinstance(found, bool):
-        return float(found)
-    if kind == "bool" and isinstance(found, bool | int):
-        return bool(found)
-    raise Problem(node, f"T.{kind} in a Relax function takes a number that is written out", "ArgumentError")
 
 
 def require_exact(node: ast.expr, dtype: str, value: object, text: str) -> None:

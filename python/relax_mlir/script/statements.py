@@ -11,12 +11,13 @@ from relax_mlir import symbolic
 from relax_mlir.builder import BlockBuilder
 from relax_mlir.dialects.attributes import FORCE_PURE, SYMBOL_BOUNDS
 from relax_mlir.dialects.base import implies
+from relax_mlir.dialects.number_attributes import literal_attr
 from relax_mlir.dialects.structure import constant, match_shape, shape_expr
 from relax_mlir.dialects.symbols import parameter_symbols
 from relax_mlir.dialects.traits import HasEffect, has_trait
 from relax_mlir.dialects.types import Callable, Object, Shape, StructInfo, Tensor, Tuple
 from relax_mlir.dialects.value import Value
-from relax_mlir.error import ArgumentError, RelaxError
+from relax_mlir.error import RelaxError
 from relax_mlir.ir_queries import defining_op
 from relax_mlir.mlir import ir
 from relax_mlir.script import control_flow, function_calls
@@ -185,7 +186,7 @@ def function_attributes(block: Block, node: ast.Call) -> None:
             _check_name(block, node, value)
         elif name != FORCE_PURE or value:
             flag = True if name == FORCE_PURE and not isinstance(value, ir.Attribute) else value
-            block.attributes[name] = block.expressions.apply(node, attribute, name, flag)
+            block.attributes[name] = block.expressions.apply(node, literal_attr, name, flag)
 
 
 def exported_name(node: ast.FunctionDef, scope: Scope) -> str:
@@ -233,27 +234,6 @@ def _check_name(block: Block, node: ast.Call, value: object) -> None:
     if value != name:
         message = f"'{NAME}' is {value!r}, but the function is exported as '{name}': give it that name"
         raise Problem(node, message, "ArgumentError")
-
-
-def attribute(name: str, value: Any) -> ir.Attribute:  # noqa: ANN401 - a Python literal or an attribute
-    """Convert a Python literal to a function attribute."""
-    if isinstance(value, ir.Attribute):
-        return value
-    if isinstance(value, bool):
-        return ir.BoolAttr.get(value)
-    if isinstance(value, int):
-        return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
-    if isinstance(value, float):
-        return ir.FloatAttr.get(ir.F64Type.get(), value)
-    if isinstance(value, str):
-        return ir.StringAttr.get(value)
-    if value is None:
-        return ir.UnitAttr.get()
-    if isinstance(value, list | tuple):
-        return ir.ArrayAttr.get([attribute(name, item) for item in value])
-    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
-        return ir.DictAttr.get({key: attribute(f"{name}.{key}", item) for key, item in value.items()})
-    raise ArgumentError(f"attribute '{name}': {value!r} is neither a literal nor an I.attribute")
 
 
 INSTEAD: dict[type[ast.stmt], str] = {

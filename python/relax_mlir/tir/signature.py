@@ -12,12 +12,13 @@ from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.attributes import PRIM_ATTRS
 from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.number_attributes import literal_attr
 from relax_mlir.error import RelaxError
 from relax_mlir.mlir import func, ir
 from relax_mlir.script.annotations import read_dims
 from relax_mlir.script.scope import Scope
 from relax_mlir.script.source import Problem
-from relax_mlir.script.statements import NAME, attribute
+from relax_mlir.script.statements import NAME
 from relax_mlir.symbolic import Dim
 
 SELF_EVIDENT = ("tir.noalias", "tirx.noalias", "T.noalias", "s_tir", "tir.is_scheduled", "tirx.is_scheduled")
@@ -52,7 +53,7 @@ def set_attributes(node: ast.AST, function: func.FuncOp, given: dict[str, Any]) 
     if not given:
         return
     try:
-        function.attributes[PRIM_ATTRS] = attribute("func_attr", given)
+        function.attributes[PRIM_ATTRS] = literal_attr("func_attr", given)
     except RelaxError as error:
         raise Problem.of(node, error) from None
 

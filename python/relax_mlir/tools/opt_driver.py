@@ -30,7 +30,6 @@ from relax_mlir.ir_module import IRModule, keep_names
 from relax_mlir.lowering.strategy.op_strategy import StrategyReport, explain_strategy
 from relax_mlir.mlir import ir
 from relax_mlir.module_file import PrintOptions, module_text, write_atomically
-from relax_mlir.passes.fusion.report import explain_fusion
 from relax_mlir.terminal import NOTE, error_line, is_coloured, paint
 from relax_mlir.tools.command_line import require_folder, tuned_schedules
 from relax_mlir.tools.opt_actions import bytecode_of, compare, read_expectations, show, verify_roundtrip
@@ -39,6 +38,7 @@ from relax_mlir.tools.opt_options import Options, pipeline_elements
 from relax_mlir.tools.supervise import note
 from relax_mlir.transform import PassContext, PassInfo, Sequential, registry
 from relax_mlir.transform.context import DUMP_DIR, VERIFY_EACH, explain_loops
+from relax_mlir.transform.fusion_report import explain_fusion
 from relax_mlir.transform.pipeline import passes_of
 from relax_mlir.transform.pipeline_text import Element
 from relax_mlir.transform.run import Recipe, read_recipe

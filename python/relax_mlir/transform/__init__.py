@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from relax_mlir.dpl.fusion import FusionPattern, PatternCheckContext, register_patterns
-    from relax_mlir.passes.fusion.report import FusionDecision, FusionReport, explain_fusion
-    from relax_mlir.passes.patterns.codegen_region import CodegenRegion, CompositeCall
+    from relax_mlir.ir_module import relax_functions
+    from relax_mlir.transform.codegen_region import CodegenRegion, CompositeCall
     from relax_mlir.transform.codegens import register_codegen
     from relax_mlir.transform.constructors import *  # noqa: F403 - all passes, whose names are generated
     from relax_mlir.transform.context import (
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         explain_loops,
         register_config_option,
     )
+    from relax_mlir.transform.fusion_report import FusionDecision, FusionReport, explain_fusion
     from relax_mlir.transform.passes import (
         DataflowBlockPass,
         FunctionPass,
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
         function_pass,
         module_pass,
         prim_func_pass,
-        relax_functions,
     )
     from relax_mlir.transform.pipeline import (
         MLIRPass,
@@ -43,15 +43,15 @@ if TYPE_CHECKING:
     from relax_mlir.transform.registry import PassInfo, register_pass
 
 _HOMES = {
-    "CodegenRegion": "passes.patterns.codegen_region",
-    "CompositeCall": "passes.patterns.codegen_region",
+    "CodegenRegion": "transform.codegen_region",
+    "CompositeCall": "transform.codegen_region",
     "ConfigOption": "transform.context",
     "DataflowBlockPass": "transform.passes",
     "DiagnosticContext": "transform.context",
     "FunctionPass": "transform.passes",
-    "FusionDecision": "passes.fusion.report",
+    "FusionDecision": "transform.fusion_report",
     "FusionPattern": "dpl.fusion",
-    "FusionReport": "passes.fusion.report",
+    "FusionReport": "transform.fusion_report",
     "LoopDecision": "transform.context",
     "LoopReport": "transform.context",
     "MLIRPass": "transform.pipeline",
@@ -65,7 +65,7 @@ _HOMES = {
     "Sequential": "transform.pipeline",
     "create_pass": "transform.pipeline",
     "dataflowblock_pass": "transform.passes",
-    "explain_fusion": "passes.fusion.report",
+    "explain_fusion": "transform.fusion_report",
     "explain_loops": "transform.context",
     "function_pass": "transform.passes",
     "get_pass": "transform.pipeline",
@@ -76,7 +76,7 @@ _HOMES = {
     "register_config_option": "transform.context",
     "register_pass": "transform.registry",
     "register_patterns": "dpl.fusion",
-    "relax_functions": "transform.passes",
+    "relax_functions": "ir_module",
 }
 """Names are imported on first use, so tools that list names of passes start faster."""
 

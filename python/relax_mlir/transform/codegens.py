@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar, Union
 
 from relax_mlir.error import ArgumentError, UnknownNameError, expect
-from relax_mlir.transform import registry
+from relax_mlir.lazy import LIBRARIES, load_library
 
 if TYPE_CHECKING:
     from relax_mlir.dialects.closures import ExternFunc
     from relax_mlir.dialects.value import Value
-    from relax_mlir.passes.patterns.codegen_region import CodegenRegion
+    from relax_mlir.transform.codegen_region import CodegenRegion
 
 Codegen = Callable[["CodegenRegion"], Union["Value", "ExternFunc", str]]
 """A code generator: a function of a region of calls of composite functions.
@@ -66,7 +66,7 @@ def unregister_codegen(name: str) -> None:
 
 def codegen_names() -> list[str]:
     """All names: those registered, and those of libraries that register their code generator on first use."""
-    return sorted({*_codegens, *registry.LIBRARIES})
+    return sorted({*_codegens, *LIBRARIES})
 
 
 def codegen_called(name: str) -> Codegen:
@@ -75,7 +75,7 @@ def codegen_called(name: str) -> Codegen:
     Raises:
         UnknownNameError: no code generator has this name.
     """
-    registry.load_library(name)
+    load_library(name)
     if name not in _codegens:
         raise UnknownNameError("code generator", name, codegen_names(), "register_codegen makes one known")
     return _codegens[name]

@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from relax_mlir.diagnostics import location_text, report, with_frames
 from relax_mlir.error import (
@@ -34,12 +34,46 @@ from relax_mlir.error import (
     UnknownNameError,
     expect,
 )
-from relax_mlir.instrument.pass_instrument import PassInstrument
 from relax_mlir.mlir import ir
 from relax_mlir.transform.registry import PassInfo, known_name, level, pass_names
 
 if TYPE_CHECKING:
     from relax_mlir.ir_module import IRModule
+
+
+# The base class of objects that observe passes. Subclass it and override what you need.
+
+
+class PassInstrument:
+    """Base of all instruments; every method does nothing, and `should_run` returns True.
+
+    The rules at the head of `relax_mlir.transform.context` have the order of calls, and the effect of exceptions.
+    """
+
+    def enter_pass_ctx(self) -> None:
+        """The context is being entered."""
+
+    def exit_pass_ctx(self) -> None:
+        """The context is being left."""
+
+    def should_run(self, mod: IRModule, info: PassInfo) -> bool:
+        """True if the pass may run."""
+        return True
+
+    def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
+        """The pass is about to run on `mod`, which is not copied."""
+
+    def run_after_pass(self, mod: IRModule, info: PassInfo) -> None:
+        """The pass has run; `mod` is its result."""
+
+
+T = TypeVar("T")
+
+
+def pass_instrument(cls: type[T]) -> type[T]:
+    """Class decorator: make a `PassInstrument` from a class that has some of its methods."""
+    namespace = {"__doc__": cls.__doc__, "__module__": cls.__module__, "__qualname__": cls.__qualname__}
+    return type(cls.__name__, (cls, PassInstrument), namespace)
 
 
 # Registered options of `PassContext.config`: each has a type, a default and one line of help.

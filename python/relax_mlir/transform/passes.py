@@ -19,11 +19,20 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from relax_mlir.capi import changed
-from relax_mlir.dialects.attributes import PRIM_ATTRS, PRIM_FUNC, SKIP_OPTIMIZATION
+from relax_mlir.dialects.attributes import PRIM_ATTRS, SKIP_OPTIMIZATION
 from relax_mlir.dialects.symbols import read_bounds
 from relax_mlir.error import ArgumentError, PassError, RelaxError, expect
 from relax_mlir.fork_safety import cached_property
-from relax_mlir.ir_module import IRModule, as_function, functions_of, kept, put, remove
+from relax_mlir.ir_module import (
+    IRModule,
+    as_function,
+    functions_of,
+    kept,
+    prim_funcs,
+    put,
+    relax_functions,
+    remove,
+)
 from relax_mlir.mlir import func, ir
 from relax_mlir.module_file import attribute_in, copied
 from relax_mlir.symbolic import assuming
@@ -257,19 +266,9 @@ class DataflowBlockPass(PythonPass):
         """Transform one ``relax.dataflow`` op in place."""
 
 
-def relax_functions(module: ir.Module) -> list[func.FuncOp]:
-    """The Relax functions of a module: those with a body that are not prim funcs."""
-    return [op for op in functions_of(module) if PRIM_FUNC not in op.attributes and not op.is_external]
-
-
 def optimized_functions(module: ir.Module) -> list[func.FuncOp]:
     """The Relax functions that optimisations may change: those that are not marked ``SkipOptimization``."""
     return [function for function in relax_functions(module) if not skips_optimization(function)]
-
-
-def prim_funcs(module: ir.Module) -> list[func.FuncOp]:
-    """The prim funcs of a module that have a body."""
-    return [op for op in functions_of(module) if PRIM_FUNC in op.attributes and not op.is_external]
 
 
 def skips_optimization(function: func.FuncOp) -> bool:

@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 from relax_mlir.capi import spare_context
 from relax_mlir.error import ArgumentError, ParseError, expect
 from relax_mlir.fork_safety import Order, cached_property, process_lock
+from relax_mlir.ir_module import IRModule
 from relax_mlir.mlir import PassManager, ir
 from relax_mlir.transform import registry
 from relax_mlir.transform.context import VERIFY_EACH, PassContext
@@ -361,3 +362,10 @@ def _own_pass(element: Element, anchors: tuple[str, ...]) -> Pass:
     if anchors and not (isinstance(result, FunctionPass) and anchors[-1] in FUNCTION_ANCHORS):
         raise ParseError(f"pass '{element.name}' runs on the module and cannot stand inside '{anchors[-1]}'")
     return result
+
+
+def apply_in_place(mod: IRModule, passes: Pass | Iterable[Pass], ctx: PassContext | None) -> IRModule:
+    """Run a pass, or a list of passes as a `Sequential`, on `mod` in place; see `IRModule.apply_`."""
+    if not isinstance(passes, Pass):
+        passes = Sequential(passes if isinstance(passes, Iterable) else [passes])
+    return passes.apply_(mod, ctx)

@@ -7,7 +7,6 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from types import ModuleType
 from typing import TYPE_CHECKING, cast
 
 from relax_mlir.error import ArgumentError, RelaxError, UnknownNameError, expect
@@ -108,37 +107,6 @@ PASSES: dict[str, str] = {
     "vm-memory-lower": "relax_mlir.passes.vm.vm_memory_lower:VMMemoryLower",
     "vm-shape-lower": "relax_mlir.passes.vm.vm_shape_lower:VMShapeLower",
 }
-
-LIBRARIES: dict[str, str] = {
-    "openblas": "relax_mlir.contrib.openblas",
-}
-"""Third-party libraries → the modules that register their patterns and code generators."""
-
-
-FUNCTIONS_PREFIX = "relax_mlir."
-"""Prefix of the names of packed functions of libraries, followed by the library's name and a dot."""
-
-
-def load_library(name: str) -> ModuleType | None:
-    """The module that registers the patterns and the code generator of a library; None if this project has none.
-
-    The library itself is loaded by the module's ``load()``.
-    """
-    return importlib.import_module(LIBRARIES[name]) if name in LIBRARIES else None
-
-
-def library_of(function: str) -> str | None:
-    """The library whose packed function is called `function`; None for any other."""
-    library = function.removeprefix(FUNCTIONS_PREFIX).partition(".")[0]
-    return library if function.startswith(FUNCTIONS_PREFIX) and library in LIBRARIES else None
-
-
-def how_to_register(function: str) -> str:
-    """Advice for a packed function that is not registered."""
-    library = library_of(function)
-    if library is None:
-        return "tvm_ffi.register_global_func registers it"
-    return f"{LIBRARIES[library]}.load() registers it (pip install relax-mlir[{library}])"
 
 
 def register_pass(name: str, target: str | type[Pass]) -> None:

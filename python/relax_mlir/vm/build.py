@@ -9,7 +9,6 @@ from relax_mlir.bytecode.exec_builder import ExecBuilder
 from relax_mlir.bytecode.executable import Executable
 from relax_mlir.dialects.attributes import DONATED
 from relax_mlir.error import UnsupportedError
-from relax_mlir.instrument import PassInstrument
 from relax_mlir.ir_module import IRModule, functions_of
 from relax_mlir.lowering.legalize.expose_prim_funcs import require_entries
 from relax_mlir.lowering.pipeline import memory_phases, phases
@@ -17,6 +16,7 @@ from relax_mlir.runtime.build import build as build_in_mode
 from relax_mlir.runtime.build_setup import LEGALIZING
 from relax_mlir.runtime.compile_native import is_observed, run_phase
 from relax_mlir.target import Target
+from relax_mlir.transform.context import PassInstrument
 from relax_mlir.vm.codegen.exposed_prim_funcs import expose, move_shape_functions, take_entries
 from relax_mlir.vm.codegen.generate import generate
 from relax_mlir.vm.codegen.outline_kernels import (

@@ -22,11 +22,11 @@ from relax_mlir.error import (
     expect,
 )
 from relax_mlir.ffi import to_ffi
+from relax_mlir.lazy import how_to_register, library_of
 from relax_mlir.lowering.base.signature import Place, before_results
 from relax_mlir.lowering.runtime_lib.fast_call_state import MACHINE_BIT
 from relax_mlir.runtime.native_function import NativeFunction
 from relax_mlir.runtime.packed_functions import keep_errors
-from relax_mlir.transform import registry
 from relax_mlir.vm.builtins import VMState, builtin_functions, register_assertions
 from relax_mlir.vm.core import Image
 from relax_mlir.vm.kernel_library import functions_of, load_kernels
@@ -425,5 +425,5 @@ def _missing_text(executable: Executable, missing: list[str]) -> str:
 
 def _of_libraries(missing: list[str]) -> str:
     """Explain how functions of third-party libraries are registered."""
-    hints = dict.fromkeys(registry.how_to_register(name) for name in missing if registry.library_of(name))
+    hints = dict.fromkeys(how_to_register(name) for name in missing if library_of(name))
     return "".join(f"; {hint}" for hint in hints)

@@ -74,6 +74,7 @@ OTHER_TEXTS: tuple[str, ...] = (
     "generate_*.py",
     "mlir/*.py",
     "passes/fusion/*.py",
+    "transform/fusion_report.py",
     "script/printer.py",
     "te/source.py",
     "tools/opt_flags.py",

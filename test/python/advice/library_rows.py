@@ -207,7 +207,7 @@ def registered(override: bool) -> rx.IRModule:
 
 
 def unregistered() -> Any:
-    from relax_mlir.transform.registry import how_to_register
+    from relax_mlir.lazy import how_to_register
 
     raise RelaxError(f"x is not registered; {how_to_register(openblas.FUNCTION)}")
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import io
-import sys
 import types
 from pathlib import Path
 
 import pytest
-from relax_mlir import analysis
 from relax_mlir.error import Diagnostic, PassError
 from relax_mlir.instrument import (
     DumpStages,
@@ -19,6 +17,7 @@ from relax_mlir.instrument import (
     PrintBefore,
     WellFormed,
     pass_instrument,
+    timing,
 )
 from relax_mlir.mlir import ir
 from relax_mlir.transform import MLIRPass, PassContext, PassInfo, Sequential, module_pass
@@ -123,8 +122,7 @@ def checker(monkeypatch: pytest.MonkeyPatch) -> types.SimpleNamespace:
         return list(fake.found)
 
     fake.check = check
-    monkeypatch.setitem(sys.modules, "relax_mlir.analysis.well_formed", fake)
-    monkeypatch.setattr(analysis, "well_formed", fake, raising=False)
+    monkeypatch.setattr(timing, "well_formed", fake)
     return fake
 
 

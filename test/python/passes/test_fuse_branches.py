@@ -12,9 +12,9 @@ import sweep
 import torch
 from relax_mlir import op as R
 from relax_mlir import te
-from relax_mlir.passes.fusion.report import explain_fusion
 from relax_mlir.runtime import to_numpy
 from relax_mlir.strategy import OpStrategy, SpecializedCondition, temporary_strategy
+from relax_mlir.transform.fusion_report import explain_fusion
 
 SIZES = ((1, 16, 16), (2, 5, 7), (0, 3, 3), (1, 1, 1), (2, 9, 33))
 functional: Any = torch.nn.functional

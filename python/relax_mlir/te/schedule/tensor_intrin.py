@@ -22,13 +22,13 @@ from relax_mlir.error import (
 )
 from relax_mlir.ir_module import IRModule
 from relax_mlir.mlir import func
+from relax_mlir.script.printer import print_prim
 from relax_mlir.symbolic import Dim
 from relax_mlir.te.expressions import REDUCTION, IfThenElse, Logical, loads_of, names_used, post_order
 from relax_mlir.te.extern import ExternCall
 from relax_mlir.te.reductions import Reduction
 from relax_mlir.te.schedule.axes import Facts, Span, dim_text, read_region
 from relax_mlir.te.tensors import ComputeOp, Tensor, shape_of
-from relax_mlir.tir.printer import print_prim
 
 KEPT = frozenset({"T", "range", "float", "min", "max", "True", "False"})
 """Names of the language."""

@@ -1,51 +1,18 @@
-"""The base class of pass instruments, and those that time passes and check the module after each."""
+"""Pass instruments that time passes, and that check the module after each."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
+from relax_mlir.analysis import well_formed
 from relax_mlir.error import PassError
+from relax_mlir.transform.context import PassInstrument
 
 if TYPE_CHECKING:
     from relax_mlir.ir_module import IRModule
     from relax_mlir.transform.registry import PassInfo
-
-
-# `PassInstrument`: the base class of objects that observe passes. Subclass it and override what you need.
-
-
-class PassInstrument:
-    """Base of all instruments; every method does nothing, and `should_run` returns True.
-
-    See `relax_mlir.transform.context` for the order of calls, and for the effect of exceptions in them.
-    """
-
-    def enter_pass_ctx(self) -> None:
-        """The context is being entered."""
-
-    def exit_pass_ctx(self) -> None:
-        """The context is being left."""
-
-    def should_run(self, mod: IRModule, info: PassInfo) -> bool:
-        """True if the pass may run."""
-        return True
-
-    def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
-        """The pass is about to run on `mod`, which is not copied."""
-
-    def run_after_pass(self, mod: IRModule, info: PassInfo) -> None:
-        """The pass has run; `mod` is its result."""
-
-
-T = TypeVar("T")
-
-
-def pass_instrument(cls: type[T]) -> type[T]:
-    """Class decorator: make a `PassInstrument` from a class that has some of its methods."""
-    namespace = {"__doc__": cls.__doc__, "__module__": cls.__module__, "__qualname__": cls.__qualname__}
-    return type(cls.__name__, (cls, PassInstrument), namespace)
 
 
 # Time per pass, as a tree: composite passes contain the passes that they run, MLIR's own passes included.
@@ -139,8 +106,6 @@ class WellFormed(PassInstrument):
             self._check(mod, info, "it left a module that is not well-formed")
 
     def _check(self, mod: IRModule, info: PassInfo, message: str) -> None:
-        from relax_mlir.analysis import well_formed
-
         violations = well_formed.check(mod.mlir)
         if violations:
             raise PassError(info.name, message, violations)
