@@ -369,8 +369,7 @@ def _candidates(function: func.FuncOp) -> list[ir.Operation]:
     return [
         op
         for op in ops_of(function.operation)
-        if op != function.operation
-        and len(op.results)
+        if len(op.results)
         and not len(op.regions)
         and len(op.operands)
         and op.name != TUPLE
@@ -385,9 +384,7 @@ def _find(
     subject = program.variable(root.results[0])
     for found in Matcher().match(pattern.pattern, subject, {}):
         ops = _ops_of(found)
-        if ops is None or any(op.parent != root.parent or op.block != root.block for op in ops):
-            continue
-        if not _is_closed(ops, root):
+        if ops is None or not _is_closed(ops, root):
             continue
         annotated = {name: found[part] for name, part in pattern.annotation_patterns.items() if part in found}
         if not _counts(pattern, _seen(subject, annotated, ops, program)):

@@ -113,12 +113,9 @@ def _classify(a: Operand, b: Operand, c: Operand, kernel: GemmKernel) -> Contrac
     rows = [d for d in c.dims if d not in theirs]
     columns = [d for d in c.dims if d not in ours]
     last = c.dims[-1] if c.dims else None
-    if last not in columns:
-        if last in rows or not rows:
-            # C^T = B^T A^T: the dimension with unit stride becomes the columns; without columns there is one column.
-            a, b, rows, columns = b, a, columns, rows
-        elif columns:
-            return None
+    if last not in columns and (last in rows or not rows):
+        # C^T = B^T A^T: the dimension with unit stride becomes the columns; without columns there is one column.
+        a, b, rows, columns = b, a, columns, rows
     if columns and (last not in columns or not c.unit_inner):
         # A single dimension can be the rows instead, which may have any stride.
         if rows:

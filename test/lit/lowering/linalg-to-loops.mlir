@@ -80,3 +80,17 @@ func.func @copied(%x: memref<8xf32>, %o: memref<8xf32>, %w: memref<2x3xf32>) {
   }
   return
 }
+
+// -----
+
+// A copy of a buffer to itself is gone; the one after it is a loop.
+// CHECK-LABEL: func.func @self_copy(
+// CHECK-NOT: memref.copy
+// CHECK: vector.store
+// CHECK-NOT: memref.copy
+// CHECK: return
+func.func @self_copy(%x: memref<8xf32>, %o: memref<8xf32>) {
+  memref.copy %x, %x : memref<8xf32> to memref<8xf32>
+  memref.copy %x, %o : memref<8xf32> to memref<8xf32>
+  return
+}

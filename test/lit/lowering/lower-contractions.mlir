@@ -102,6 +102,22 @@ func.func @number(%a: memref<?xf32>, %b: memref<?xf32>, %c: memref<f32>) {
   return
 }
 
+// What follows writes an operand, which the product still reads.
+// CHECK-LABEL: func.func @operand_written
+// CHECK: call @relax.gemm.f32(
+// CHECK: linalg.generic
+func.func @operand_written(%a: memref<?x?xf32>, %b: memref<?x?xf32>, %c: memref<?x?xf32>) {
+  linalg.matmul ins(%a, %b : memref<?x?xf32>, memref<?x?xf32>) outs(%c : memref<?x?xf32>)
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+                  iterator_types = ["parallel", "parallel"]}
+      ins(%c : memref<?x?xf32>) outs(%a : memref<?x?xf32>) {
+  ^bb0(%u: f32, %v: f32):
+    %s = arith.negf %u : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+
 // Without a fill the product is added, in a loop over the batch.
 // CHECK-LABEL: func.func @batch
 // CHECK: scf.for

@@ -1,6 +1,7 @@
 // RUN: relax-opt %s --fuse-ops-by-pattern="patterns=openblas" | filecheck %s
 // RUN: relax-opt %s --fuse-ops-by-pattern="patterns=openblas.matmul annotate-codegen" | filecheck %s --check-prefix=WRAPPED
 // RUN: relax-opt %s --fuse-ops-by-pattern="patterns=openblas.matmul entry-functions=bounded,weights bind-constants=false" | filecheck %s --check-prefix=ENTRY
+// RUN: relax-opt %s --fuse-ops-by-pattern="patterns=openblas" --merge-composite-functions | filecheck %s --check-prefix=MERGED
 
 !x = tensor<?x8xf32, #relax.shape<["n", 8]>>
 !w = tensor<4x8xf32>
@@ -109,3 +110,22 @@ func.func @not_named(%x: !x, %w: !w, %f: tensor<i1>) -> !y {
 // WRAPPED: {callee = @fused_matmul_openblas}
 // WRAPPED: func.func private @fused_matmul_openblas({{.*}}) -> {{.*}} attributes {relax.codegen = "openblas"
 // WRAPPED: {callee = @fused_matmul}
+
+// Both products of a row go into one function, with both results where both are used.
+// MERGED-LABEL: func.func @both_used
+// MERGED: %[[BOTH:[A-Za-z0-9_]+]] = "relax.call"({{.*}}) {callee = @[[TWO:fused_matmul[a-z0-9_]*_openblas]]}
+// MERGED-NEXT: %[[P:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[BOTH]]) {index = 0 : i64}
+// MERGED-NEXT: %[[Q:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[BOTH]]) {index = 1 : i64}
+// MERGED-NEXT: builtin.unrealized_conversion_cast %[[P]], %[[Q]]
+// MERGED: func.func private @[[TWO]](
+// MERGED: %[[P:[A-Za-z0-9_]+]] = "relax.call"({{.*}}) {callee = @fused_matmul
+// MERGED: %[[Q:[A-Za-z0-9_]+]] = "relax.call"({{.*}}) {callee = @fused_matmul
+// MERGED-NEXT: %[[ALL:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[P]], %[[Q]]
+// MERGED-NEXT: return %[[ALL]]
+func.func @both_used(%x: !x, %w: !wt) -> tuple<!y, tensor<?x2xf32, #relax.shape<["n", 2]>>> {
+  %d = "relax.constant"() {value = dense<2.0> : tensor<4x2xf32>} : () -> tensor<4x2xf32>
+  %p = "relax.matmul"(%x, %w) {out_dtype} : (!x, !wt) -> !y
+  %q = "relax.matmul"(%p, %d) {out_dtype} : (!y, tensor<4x2xf32>) -> tensor<?x2xf32, #relax.shape<["n", 2]>>
+  %r = builtin.unrealized_conversion_cast %p, %q : !y, tensor<?x2xf32, #relax.shape<["n", 2]>> to tuple<!y, tensor<?x2xf32, #relax.shape<["n", 2]>>>
+  return %r : tuple<!y, tensor<?x2xf32, #relax.shape<["n", 2]>>>
+}

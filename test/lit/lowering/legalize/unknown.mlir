@@ -96,3 +96,24 @@ func.func @known(%x: tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #relax
   %0 = "relax.exp"(%x) : (tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #relax.shape<["n"]>>
   return %0 : tensor<?xf32, #relax.shape<["n"]>>
 }
+
+// -----
+
+// Effects are made explicit; values keep their names; functions as values stay.
+// CHECK-LABEL: @known
+// CHECK: "relax.call_packed"
+// CHECK-NEXT: %[[NEW:.*]] = "relax.updated"
+// CHECK: %[[T:.*]] = builtin.unrealized_conversion_cast %[[NEW]]
+// CHECK-NEXT: %named = "relax.call_tir"(%[[T]])
+// CHECK: "relax.make_closure"
+func.func @known(%x: tensor<4xf32>) -> (tensor<4xf32>, !relax.callable<[], tensor<4xf32>, true>) {
+  %t = builtin.unrealized_conversion_cast %x : tensor<4xf32> to tuple<tensor<4xf32>>
+  %0 = "relax.call_packed"(%t) {func = "f.change", arg_spec = [unit]} : (tuple<tensor<4xf32>>) -> tuple<>
+  %named = "relax.exp"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %u = builtin.unrealized_conversion_cast %named : tensor<4xf32> to tuple<tensor<4xf32>>
+  %c = "relax.make_closure"(%u) {callee = @same} : (tuple<tensor<4xf32>>) -> !relax.callable<[], tensor<4xf32>, true>
+  return %named, %c : tensor<4xf32>, !relax.callable<[], tensor<4xf32>, true>
+}
+func.func private @same(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
