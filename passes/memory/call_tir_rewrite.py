@@ -229,8 +229,7 @@ class _Rewriter:
     def _call_packed(self, op: ir.Operation) -> None:
         """Copy tensor arguments that the call may change and that others read."""
         defining = defining_op(op.operands[0])
-        if defining is None or defining.name != TUPLE:
-            return
+        assert defining is not None  # effects are explicit: the call has a tuple of its own
         given = dict.fromkeys(v for v in defining.operands if isinstance(struct_info(v.type), Tensor))
         copies = {v: self._copy(v, op) for v in given if not self._is_owned(v, op, defining)}
         if copies:

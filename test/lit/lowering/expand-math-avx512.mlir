@@ -245,3 +245,22 @@ func.func @gate_used_twice(%x: vector<16xf32>) -> (vector<16xf32>, vector<16xf32
   %4 = arith.mulf %2, %3 : vector<16xf32>
   return %4, %2 : vector<16xf32>, vector<16xf32>
 }
+
+// -----
+
+// Another function in the place of erf.
+// CHECK-LABEL: func.func @other_function(
+// CHECK-NOT: fixupimm
+// CHECK: llvm.x86.avx512.mask.scalef.ps.512
+// CHECK-NOT: fixupimm
+func.func @other_function(%x: vector<16xf32>) -> vector<16xf32> {
+  %root = arith.constant dense<0.707106769> : vector<16xf32>
+  %half = arith.constant dense<0.5> : vector<16xf32>
+  %one = arith.constant dense<1.0> : vector<16xf32>
+  %0 = arith.mulf %x, %root : vector<16xf32>
+  %1 = math.exp %0 : vector<16xf32>
+  %2 = arith.addf %1, %one : vector<16xf32>
+  %3 = arith.mulf %x, %half : vector<16xf32>
+  %4 = arith.mulf %2, %3 : vector<16xf32>
+  return %4 : vector<16xf32>
+}

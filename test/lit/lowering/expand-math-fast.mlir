@@ -38,3 +38,24 @@ func.func @others(%x: f64, %y: f32) -> (f64, f32) {
   %1 = math.log %y : f32
   return %0, %1 : f64, f32
 }
+
+// -----
+
+// A gelu is written with the short erf.
+// CHECK-LABEL: func.func @gelu
+// CHECK: %[[E:[A-Za-z0-9_]+]] = arith.divf
+// CHECK: arith.addf %{{.*}}, %{{.*}} : vector<8xf32>
+// CHECK: %[[H:[A-Za-z0-9_]+]] = arith.mulf %{{.*}}, %{{.*}} : vector<8xf32>
+// CHECK-NEXT: %[[Y:[A-Za-z0-9_]+]] = arith.mulf %{{.*}}, %[[H]] : vector<8xf32>
+// CHECK-NEXT: return %[[Y]]
+func.func @gelu(%x: vector<8xf32>) -> vector<8xf32> {
+  %root = arith.constant dense<0.707106769> : vector<8xf32>
+  %half = arith.constant dense<0.5> : vector<8xf32>
+  %one = arith.constant dense<1.0> : vector<8xf32>
+  %0 = arith.mulf %x, %root : vector<8xf32>
+  %1 = math.erf %0 : vector<8xf32>
+  %2 = arith.addf %1, %one : vector<8xf32>
+  %3 = arith.mulf %x, %half : vector<8xf32>
+  %4 = arith.mulf %2, %3 : vector<8xf32>
+  return %4 : vector<8xf32>
+}

@@ -120,3 +120,22 @@ func.func @no_gelu(%x: f32, %y: f64) -> (f32, f32, f64) {
   %r64 = arith.mulf %halved64, %gate64 : f64
   return %r, %erf, %r64 : f32, f32, f64
 }
+
+// -----
+
+// Predicates for which upstream has no lowering, on any float; its own stay.
+// CHECK-LABEL: func.func @predicates
+// CHECK-SAME: (%[[X:[a-z0-9_]+]]: f32, %[[Y:[a-z0-9_]+]]: vector<4xf64>)
+// CHECK-NEXT: math.isnan %[[X]] : f32
+// CHECK-NEXT: %[[A:[A-Za-z0-9_]+]] = math.absf %[[X]] : f32
+// CHECK-NEXT: %[[INF:[A-Za-z0-9_]+]] = arith.constant 0x7F800000 : f32
+// CHECK-NEXT: arith.cmpf oeq, %[[A]], %[[INF]] : f32
+// CHECK-NEXT: %[[B:[A-Za-z0-9_]+]] = math.absf %[[Y]] : vector<4xf64>
+// CHECK-NEXT: %[[INFS:[A-Za-z0-9_]+]] = arith.constant dense<0x7FF0000000000000> : vector<4xf64>
+// CHECK-NEXT: arith.cmpf oeq, %[[B]], %[[INFS]] : vector<4xf64>
+func.func @predicates(%x: f32, %y: vector<4xf64>) -> (i1, i1, vector<4xi1>) {
+  %0 = math.isnan %x : f32
+  %1 = math.isinf %x : f32
+  %2 = math.isinf %y : vector<4xf64>
+  return %0, %1, %2 : i1, i1, vector<4xi1>
+}

@@ -50,12 +50,16 @@ func.func private @relax.rt.release(!llvm.ptr)
 // CHECK: func.func @__tvm_ffi_nothing(
 // CHECK: func.func @__tvm_ffi_mixed(
 // CHECK: func.func @__tvm_ffi_count(
+// What writes into a parameter reads its arguments by a table, even if its calls are short.
+// CHECK-NOT: @relax.flat.writes
+// CHECK: llvm.func @__tvm_ffi_writes(
 
 // The code says nothing of the function but the number and the ranks of its tensors.
 // CHECK: module @relax.entry.slow attributes
 // CHECK-SAME: __tvm_ffi_relax.entry = "__tvm_ffi_slow"
 // CHECK-SAME: relax.entry.callee = "slow", relax.entry.callee.shapes = "slow.shapes", relax.entry.table = "[[TABLE]]"
 // CHECK-SAME: = "[[COUNT]]"
+// CHECK-NOT: @relax.rt.construct
 // CHECK: func.func private @relax.entry.callee(memref<?xi8>, memref<?xi8>) attributes {relax.may_fail, relax.says_place}
 // CHECK: func.func private @relax.entry.callee.shapes(index) -> index attributes {relax.may_fail, relax.says_place}
 // CHECK: func.func private @relax.check.ffi.relax.entry.0(i1, index) attributes {relax.check = {kind = "ArgumentError", message = "message 0 {0}"}}
@@ -70,8 +74,6 @@ func.func private @relax.rt.release(!llvm.ptr)
 // CHECK-SAME: relax.entry.callee = "relax.flat.quick"
 // CHECK: func.func private @relax.entry.callee(!llvm.ptr, i64, !llvm.ptr, i64) attributes {relax.may_fail, relax.says_place}
 // CHECK: func.func @__tvm_ffi_relax.entry({{[^{]*}}) {
-
-// CHECK-NOT: @relax.rt.construct
 
 // A unit that makes an array holds the support functions for that.
 // CHECK: module @relax.entry.pair attributes
@@ -161,4 +163,10 @@ func.func @count(%x: memref<?xf32>) -> index attributes {relax.signature = {
     name = "count", tuple = false, params = [{name = "x", kind = "tensor", dtype = "float32", ndim = 1, type = "Tensor((n,), \"float32\")"}], results = [{kind = "int"}]}} {
   %0 = arith.constant 0 : index
   return %0 : index
+}
+func.func private @writes.shapes(%n: index) { return }
+func.func @writes(%x: memref<?xf32>) attributes {relax.latency_critical, relax.signature = {
+    name = "writes", tuple = true, written = [0],
+    params = [{name = "x", kind = "tensor", dtype = "float32", ndim = 1, type = "Tensor((n,), \"float32\")"}], results = []}} {
+  return
 }

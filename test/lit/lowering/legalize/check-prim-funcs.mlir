@@ -123,7 +123,7 @@ func.func private @caller(%a: memref<4xf32>, %n: index) attributes {
   return
 }
 
-// Views of plain buffers, small constants, the largest one, and larger tensors that are none.
+// Views of plain buffers, kinds of loops, small constants, the largest one, and larger tensors that are none.
 // CHECK-LABEL: func.func private @allowed
 func.func private @allowed(%a: tensor<4xf32>) attributes {relax.prim_func} {
   %0 = arith.constant dense<[1.0, 2.0]> : tensor<2xf32>
@@ -132,7 +132,14 @@ func.func private @allowed(%a: tensor<4xf32>) attributes {relax.prim_func} {
   return
 }
 // CHECK-LABEL: func.func private @views
-func.func private @views(%a: memref<4x6xf32>) attributes {relax.prim_func, relax.loop_kind = "none"} {
+// CHECK: relax.loop = "parallel"
+func.func private @views(%a: memref<4x6xf32>, %n: index) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %x = memref.load %a[%c0, %c1] : memref<4x6xf32>
+    memref.store %x, %a[%c0, %c0] : memref<4x6xf32>
+  } {relax.loop = "parallel"}
   %0 = memref.collapse_shape %a [[0, 1]] : memref<4x6xf32> into memref<24xf32>
   %1 = memref.expand_shape %0 [[0, 1]] output_shape [6, 4] : memref<24xf32> into memref<6x4xf32>
   %2 = memref.cast %a : memref<4x6xf32> to memref<?x6xf32>
