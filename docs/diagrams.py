@@ -329,9 +329,44 @@ def calls() -> Drawing:
     return drawing
 
 
+def code() -> Drawing:
+    """The units of a module and where their code comes from."""
+    units = ("kernels of the library", "support functions", "entry points", "other functions")
+    drawing = Drawing(
+        "Units of code",
+        f"A module at the levels kernels and flat is split into units: {', '.join(units)}. The code of a unit "
+        "comes from this process if it has compiled an equal unit, else from the cache on disk, else from LLVM on all "
+        "CPUs. Object files are relocated and loaded without a linker, and become an executable with its constants.",
+        760,
+    )
+    drawing.box(24, 96, 140, ["head:module", "quiet:kernels, flat"])
+    for number, unit in enumerate(units):
+        y = 16 + 56 * number
+        drawing.box(210, y, 180, [f"quiet:{unit}"], "main", height=38)
+        drawing.arrow((164, 119), (187, 119), (187, y + 19), (210, y + 19))
+        drawing.arrow((390, y + 19), (413, y + 19), (413, 119), (436, 119))
+    drawing.rectangle(436, 16, 140, 206, "band")
+    for number, (source, note) in enumerate(
+        (("process", "equal unit"), ("disk", "shared entry"), ("LLVM", "on all CPUs"))
+    ):
+        y = 26 + 68 * number
+        drawing.box(450, y, 112, [f"head:{source}", f"quiet:{note}"])
+        if number:
+            drawing.arrow((506, y - 22), (506, y), label="else")
+    drawing.arrow((576, 119), (622, 119))
+    drawing.box(622, 88, 116, ["head:executable", "quiet:objects, loaded", "quiet:by elf.py"], "good")
+    return drawing
+
+
 def drawings() -> dict[Path, Drawing]:
     """The diagrams by path."""
-    pages = {"levels": levels(), "prim-funcs": prim_funcs(), "memory": memory(), "calls": calls()}
+    pages = {
+        "levels": levels(),
+        "prim-funcs": prim_funcs(),
+        "memory": memory(),
+        "calls": calls(),
+        "code": code(),
+    }
     drawn = {DOCS / "architecture" / f"{name}.svg": drawing for name, drawing in pages.items()}
     return {DOCS / "packages.svg": package_map(), **drawn}
 

@@ -59,7 +59,7 @@ def test_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     "name",
     [
         *(f"docs/{n}.md" for n in ("vm", "deploy", "strategies", "third-party-libraries", "language")),
-        *(f"docs/architecture/{n}.md" for n in ("levels", "prim-funcs", "memory", "calls")),
+        *(f"docs/architecture/{n}.md" for n in ("levels", "prim-funcs", "memory", "calls", "code")),
         *(pytest.param(f"docs/{n}.md", marks=pytest.mark.slow) for n in ("schedules", "onnx", "distributed")),
     ],
 )
