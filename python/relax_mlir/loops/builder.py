@@ -34,7 +34,7 @@ How to write what statements in the T language say:
 
 Indices may be tuples, such as those of a grid: ``x[rows[:axis], i, rows[axis:]]``.
 
-A shape has integers and expressions of symbols: loops, `grid` and `alloc` take them as they are, arithmetic with
+A shape has integers and expressions of symbols: loops, `grid` and `alloc` take them unchanged, arithmetic with
 scalars needs `size`. A local scalar is a Python variable; a value that a loop or a branch changes is an element of a
 buffer. Each use of an operator emits an op, so a value that is used twice is bound to a variable, in the region where
 it is needed: a read stays under its condition.

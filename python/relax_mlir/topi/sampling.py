@@ -34,11 +34,11 @@ def multinomial_from_uniform(
         raise ShapeError(f"{what}: {chances} and {sample} are not (rows, classes) and (samples, 1)")
     (count, _), classes = sample.shape, chances.shape[1]
 
-    def body(b: LoopBuilder, chance: Buffer, number: Buffer, row_of: Buffer, out: Buffer) -> None:
+    def body(b: LoopBuilder, chance: Buffer, number: Buffer, sources: Buffer, out: Buffer) -> None:
         total, found = b.alloc((1,), "float64", "total"), b.alloc((1,), "int64", "found")
         with b.loop(count) as i:
             wanted = number[i, 0].astype("float64")
-            row = row_of[i, 0].index()
+            row = sources[i, 0].index()
             total[0] = chance[row, 0].astype("float64")
             found[0] = b.select(total[0] > wanted, 0, b.size(classes) - 1)
             with b.loop(1, classes) as j, b.when(total[0] <= wanted):
