@@ -107,14 +107,7 @@ def inline_call(
     arguments = arguments_of(call)
     infos = [struct_info(value.type) for value in arguments]
     mapping = call_mapping(callee.name.value, callee, infos)
-    taken = set(known)
-    new = []
-    for name in symbols_of(callee):
-        if name not in mapping:
-            fresh = fresh_name(name, taken)
-            taken.add(fresh)
-            new.append(fresh)
-            mapping[name] = symbol(fresh)
+    new = _rename_others(callee, mapping, known)
     wanted = [substitute(struct_info(t), dict(mapping)) for t in callee.type.inputs]
     with symbolic.assuming(read_bounds(caller)):
         if not all(_lies_between(mapping[name], *pair) for name, pair in read_bounds(callee).items()):
@@ -152,6 +145,18 @@ def inline_call(
     erase_if_unused(old)
     known += new
     return True
+
+
+def _rename_others(callee: func.FuncOp, mapping: dict[str, Dim], known: Sequence[str]) -> list[str]:
+    """Map the symbols of `callee` that no argument defines to new ones, which are returned."""
+    taken, new = set(known), []
+    for name in symbols_of(callee):
+        if name not in mapping:
+            fresh = fresh_name(name, taken)
+            taken.add(fresh)
+            new.append(fresh)
+            mapping[name] = symbol(fresh)
+    return new
 
 
 def _wanted_leaves(infos: Sequence[StructInfo], wanted: Sequence[StructInfo]) -> list[StructInfo]:

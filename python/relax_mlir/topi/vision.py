@@ -147,7 +147,7 @@ def non_max_suppression(
     require_equal(f"{what}: 'indices'", places.shape, tensor.shape[:2])
     if soft_nms_sigma:
         raise UnsupportedError(f"{what}: 'soft_nms_sigma' is {soft_nms_sigma}, and only 0 is supported")
-    if not all(isinstance(n, int) for n in (max_output_size, top_k, coord_start, score_index, id_index)):
+    if not all(isinstance(n, int) for n in (max_output_size, top_k, id_index)):
         raise ArgumentError(f"{what}: sizes and places of numbers are integers")
     rules = _Rules(
         max_output_size,
@@ -192,50 +192,28 @@ def _chosen(tensor: Tensor, counts: Tensor, order: Tensor, rules: _Rules) -> lis
         places: Buffer,
         number: Buffer,
     ) -> None:
-        def drop(n: Scalar, i: Scalar) -> None:
-            places[n, i] = -1
-            with b.loop(width) as k:
-                out[n, i, k] = -1
-
-        def is_left(n: Scalar, i: Scalar) -> Scalar:
-            return (out[n, i, rules.score_index] > rules.score_threshold) & (places[n, i] >= 0)
-
-        def corners(n: Scalar, i: Scalar) -> list[Scalar]:
-            return [out[n, i, rules.coord_start + side] for side in range(4)]
-
-        def suppress(n: Scalar, i: Scalar, j: Scalar) -> None:
-            """Drop box `j` if it overlaps box `i`."""
-            common, union = overlap(b, corners(n, i), corners(n, j))
-            with b.when(b.select(union > 0, common / union, 0) >= rules.iou_threshold):
-                drop(n, j)
-
+        kept = _Kept(b, rules, width, out, places)
         with b.loop(batch) as n:
             keep = b.max(b.min(valid[n].index(), count), 0)
             top = b.min(keep, rules.top_k) if rules.top_k > 0 else keep
             number[n, 0] = 0
             with b.loop(count) as i:
-                drop(n, i)
+                kept.drop(n, i)
             with b.loop(top) as i:
                 places[n, i] = sorted_[n, i].astype("int32")
                 at = sorted_[n, i].index()
                 with b.loop(width) as k:
                     out[n, i, k] = boxes[n, at, k]
             with b.loop(top) as i:
-                is_kept = is_left(n, i)
+                is_chosen = kept.is_left(n, i)
                 if rules.max_output_size > 0:
-                    is_kept = is_kept & (number[n, 0] < rules.max_output_size)
-                with b.when(is_kept):
+                    is_chosen = is_chosen & (number[n, 0] < rules.max_output_size)
+                with b.when(is_chosen):
                     number[n, 0] = number[n, 0] + 1
                     with b.loop(i + 1, top) as j:
-                        may_overlap = is_left(n, j)
-                        if rules.id_index >= 0 and not rules.force_suppress:
-                            may_overlap = may_overlap & (
-                                out[n, i, rules.id_index] == out[n, j, rules.id_index]
-                            )
-                        with b.when(may_overlap):
-                            suppress(n, i, j)
+                        kept.suppress(n, i, j)
                 with b.otherwise():
-                    drop(n, i)
+                    kept.drop(n, i)
 
     return LoopOp(
         [tensor, counts, order],
@@ -245,6 +223,43 @@ def _chosen(tensor: Tensor, counts: Tensor, order: Tensor, rules: _Rules) -> lis
         "T_non_max_suppression",
         BOXES,
     ).outputs
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """The boxes by decreasing score, of which some are dropped."""
+
+    b: LoopBuilder
+    rules: _Rules
+    width: Dim
+    out: Buffer
+    places: Buffer
+
+    def drop(self, n: Scalar, i: Scalar) -> None:
+        """Fill box `i` of entry `n` of the batch with -1."""
+        self.places[n, i] = -1
+        with self.b.loop(self.width) as k:
+            self.out[n, i, k] = -1
+
+    def is_left(self, n: Scalar, i: Scalar) -> Scalar:
+        """True if a box has a large enough score and is not dropped."""
+        return (self.out[n, i, self.rules.score_index] > self.rules.score_threshold) & (
+            self.places[n, i] >= 0
+        )
+
+    def suppress(self, n: Scalar, i: Scalar, j: Scalar) -> None:
+        """Drop box `j` if it overlaps box `i`."""
+        b, out, rules = self.b, self.out, self.rules
+        may_overlap = self.is_left(n, j)
+        if rules.id_index >= 0 and not rules.force_suppress:
+            may_overlap = may_overlap & (out[n, i, rules.id_index] == out[n, j, rules.id_index])
+        with b.when(may_overlap):
+            common, union = overlap(b, self._corners(n, i), self._corners(n, j))
+            with b.when(b.select(union > 0, common / union, 0) >= rules.iou_threshold):
+                self.drop(n, j)
+
+    def _corners(self, n: Scalar, i: Scalar) -> list[Scalar]:
+        return [self.out[n, i, self.rules.coord_start + side] for side in range(4)]
 
 
 def overlap(b: LoopBuilder, first: Sequence[Scalar], second: Sequence[Scalar]) -> tuple[Scalar, Scalar]:
@@ -329,23 +344,20 @@ def all_class_non_max_suppression(
             f"{what}: {tensor} and {weight} are not (batch, boxes, 4) and (batch, classes, boxes)"
         )
     require_equal(f"{what}: 'scores'", (weight.shape[0], weight.shape[2]), tensor.shape[:2])
-    if isinstance(max_output_boxes_per_class, bool) or not isinstance(
-        max_output_boxes_per_class, int | Tensor
-    ):
-        raise ArgumentError(
-            f"{what}: 'max_output_boxes_per_class' is {max_output_boxes_per_class!r}, expected an integer"
-        )
-    order = argsort(weight, 2, False, "int64")
-    batch, classes, count = weight.shape
-    kind = tensor.dtype
+    most = max_output_boxes_per_class
+    if isinstance(most, bool) or not isinstance(most, int | Tensor):
+        raise ArgumentError(f"{what}: 'max_output_boxes_per_class' is {most!r}, expected an integer")
     limits = [
         item if isinstance(item, int | float) else _one(what, item, dtype)
-        for item, dtype in (
-            (max_output_boxes_per_class, "int64"),
-            (iou_threshold, kind),
-            (score_threshold, weight.dtype),
-        )
+        for item, dtype in ((most, "int64"), (iou_threshold, tensor.dtype), (score_threshold, weight.dtype))
     ]
+    return _best_of_classes(tensor, weight, limits)
+
+
+def _best_of_classes(tensor: Tensor, weight: Tensor, limits: Sequence[Tensor | float]) -> list[Tensor]:
+    """The chosen boxes of all classes, by the maximum number, overlap and the minimum score."""
+    order = argsort(weight, 2, False, "int64")
+    batch, classes, count = weight.shape
     given = [item for item in limits if isinstance(item, Tensor)]
 
     def body(b: LoopBuilder, box: Buffer, score: Buffer, sorted_: Buffer, *buffers: Buffer) -> None:

@@ -201,12 +201,7 @@ def conv_transpose(
     if isinstance(padding, str):
         raise ArgumentError(f"{what}: 'padding' is {padding!r}, expected integers")
     windows = windows_of(what, sizes, strides, padding, dilation)
-    more = [output_padding] if isinstance(output_padding, int) else list(output_padding)
-    more = more * len(sizes) if len(more) == 1 else more
-    if len(more) != len(sizes) or any(not isinstance(m, int) or m < 0 for m in more):
-        raise ArgumentError(
-            f"{what}: 'output_padding' is {output_padding!r}, expected {len(sizes)} integers from 0 on"
-        )
+    more = _extra(what, output_padding, len(sizes))
     if not isinstance(groups, int) or groups < 1 or not symbolic.prove_divisible(inputs.shape[1], groups):
         raise ShapeError(f"{what}: the channels of {inputs} are not known to be divisible in {groups} groups")
     if not symbolic.prove_equal(inputs.shape[1], weight.shape[0]):
@@ -239,6 +234,17 @@ def conv_transpose(
         return reductions.sum(product, [channel, *taps])
 
     return computed([inputs.shape[0], outputs * groups, *counts], value, f"T_{name}", f"{name}_nchw")
+
+
+def _extra(what: str, output_padding: Amount, rank: int) -> list[int]:
+    """The elements that are added at the end of each dimension."""
+    more = [output_padding] if isinstance(output_padding, int) else list(output_padding)
+    more = more * rank if len(more) == 1 else more
+    if len(more) != rank or any(not isinstance(m, int) or m < 0 for m in more):
+        raise ArgumentError(
+            f"{what}: 'output_padding' is {output_padding!r}, expected {rank} integers from 0 on"
+        )
+    return more
 
 
 def conv1d_transpose_ncw(

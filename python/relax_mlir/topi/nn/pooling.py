@@ -476,13 +476,7 @@ def pool_grad(
     """
     what = "topi.nn.pool_grad"
     given, tensor = require(f"{what}: 'grads'", grads), require(f"{what}: 'data'", data)
-    require_float(what, tensor)
-    if given.dtype != tensor.dtype:
-        raise DTypeError(f"{what}: 'grads' has dtype {given.dtype}, and 'data' {tensor.dtype}")
-    if pool_type not in ("max", "avg") or layout != "NCHW":
-        raise ArgumentError(f"{what}: {pool_type!r} of {layout!r}, expected 'max' or 'avg' of 'NCHW'")
-    if tensor.ndim != 4:
-        raise ShapeError(f"{what}: {tensor} is not of 4 dimensions")
+    _check_pool_grad(what, given, tensor, pool_type, layout)
     sizes = [kernel] * 2 if isinstance(kernel, int) else listed(f"{what}: 'kernel'", kernel)
     if len(sizes) != 2 or not all(isinstance(n, int) and n > 0 for n in sizes):
         raise ArgumentError(f"{what}: 'kernel' is {kernel!r}, expected one or two integers from 1 on")
@@ -491,9 +485,27 @@ def pool_grad(
     if counts is None:
         counts = [w.count(length, ceil_mode=ceil_mode) for w, length in zip(windows, lengths, strict=True)]
     require_equal(f"{what}: 'grads'", given.shape, [*tensor.shape[:2], *counts])
+    return _pool_grad(given, tensor, windows, pool_type, count_include_pad)
 
+
+def _check_pool_grad(what: str, given: Tensor, tensor: Tensor, pool_type: str, layout: str) -> None:
+    require_float(what, tensor)
+    if given.dtype != tensor.dtype:
+        raise DTypeError(f"{what}: 'grads' has dtype {given.dtype}, and 'data' {tensor.dtype}")
+    if pool_type not in ("max", "avg") or layout != "NCHW":
+        raise ArgumentError(f"{what}: {pool_type!r} of {layout!r}, expected 'max' or 'avg' of 'NCHW'")
+    if tensor.ndim != 4:
+        raise ShapeError(f"{what}: {tensor} is not of 4 dimensions")
+
+
+def _pool_grad(
+    given: Tensor, tensor: Tensor, windows: Sequence[Window], pool_type: str, count_include_pad: bool
+) -> Tensor:
     def windows_at(b: LoopBuilder, at: Sequence[Scalar]) -> list[_Taps]:
-        return [_Taps(b, i, window, length) for i, window, length in zip(at, windows, lengths, strict=True)]
+        return [
+            _Taps(b, i, window, length)
+            for i, window, length in zip(at, windows, tensor.shape[2:], strict=True)
+        ]
 
     def means(b: LoopBuilder, grad: Buffer, x: Buffer, out: Buffer) -> None:
         with b.grid(given.shape) as (n, c, *at):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from relax_mlir import symbolic
@@ -54,136 +54,169 @@ def lstm(
     Returns:
         ``(steps, batch, hidden or projection)`` and ``(steps, batch, hidden)``.
     """
+    given = {"Xs": Xs, "Wi": Wi, "Wh": Wh, "Bi": Bi, "Bh": Bh, "h_init": h_init, "c_init": c_init}
+    given |= {"proj": proj, "p_i": p_i, "p_f": p_f, "p_o": p_o}
+    tensors = _checked_lstm(given, weight_layout)
+    kind = Xs.dtype
+    if kind in ("float16", "bfloat16"):
+        wide = {name: cast(tensor, "float32") for name, tensor in tensors.items()}
+        states = lstm(
+            **wide, f_act=f_act, g_act=g_act, h_act=h_act, reverse=reverse, weight_layout=weight_layout
+        )
+        return [cast(state, kind) for state in states]
+    return _Lstm(tensors, f_act, g_act, h_act, reverse, weight_layout).states()
+
+
+def _checked_lstm(given: Mapping[str, Tensor | None], weight_layout: str) -> dict[str, Tensor]:
+    """The tensors that are given, by parameter.
+
+    Raises:
+        ArgumentError: `weight_layout` is no order of IFGO.
+        ShapeError: a tensor has another shape than the others need.
+        DTypeError: a tensor has another dtype than the inputs, or the inputs are no floats.
+    """
     what = "topi.nn.lstm"
     if not isinstance(weight_layout, str) or sorted(weight_layout) != sorted("IFGO"):
         raise ArgumentError(f"{what}: 'weight_layout' is {weight_layout!r}, expected an order of IFGO")
-    inputs, weights, recurrent = (
-        require(f"{what}: '{n}'", t) for n, t in (("Xs", Xs), ("Wi", Wi), ("Wh", Wh))
-    )
+    inputs, weights, _ = (require(f"{what}: '{n}'", given[n]) for n in ("Xs", "Wi", "Wh"))
     require_float(what, inputs)
     if inputs.ndim != 3 or weights.ndim != 2 or not symbolic.prove_divisible(weights.shape[0], 4):
         raise ShapeError(
             f"{what}: {inputs} and {weights} are not (steps, batch, inputs) and (4 * hidden, inputs)"
         )
-    steps, batch, features = inputs.shape
-    hidden = symbolic.floordiv(weights.shape[0], 4)
+    _, batch, features = inputs.shape
+    gates = weights.shape[0]
+    hidden, proj = symbolic.floordiv(gates, 4), given["proj"]
     state_size = proj.shape[0] if isinstance(proj, Tensor) and proj.ndim else hidden
-    shapes: dict[str, tuple[Tensor | None, tuple[Dim, ...]]] = {
-        "Wi": (weights, (weights.shape[0], features)),
-        "Wh": (recurrent, (weights.shape[0], state_size)),
-        "Bi": (Bi, (weights.shape[0],)),
-        "Bh": (Bh, (weights.shape[0],)),
-        "h_init": (h_init, (batch, state_size)),
-        "c_init": (c_init, (batch, hidden)),
-        "proj": (proj, (state_size, hidden)),
-        "p_i": (p_i, (batch, hidden)),
-        "p_f": (p_f, (batch, hidden)),
-        "p_o": (p_o, (batch, hidden)),
+    shapes: dict[str, tuple[Dim, ...]] = {
+        "Wi": (gates, features),
+        "Wh": (gates, state_size),
+        "Bi": (gates,),
+        "Bh": (gates,),
+        "h_init": (batch, state_size),
+        "c_init": (batch, hidden),
+        "proj": (state_size, hidden),
+        "p_i": (batch, hidden),
+        "p_f": (batch, hidden),
+        "p_o": (batch, hidden),
     }
-    for name, (tensor, shape) in shapes.items():
-        if tensor is None:
+    tensors = {"Xs": inputs}
+    for name, shape in shapes.items():
+        if given[name] is None:
             continue
-        require_equal(f"{what}: '{name}'", require(f"{what}: '{name}'", tensor).shape, shape)
+        tensor = require(f"{what}: '{name}'", given[name])
+        require_equal(f"{what}: '{name}'", tensor.shape, shape)
         if tensor.dtype != inputs.dtype:
             raise DTypeError(f"{what}: '{name}' has dtype {tensor.dtype}, and 'Xs' {inputs.dtype}")
-    kind = inputs.dtype
-    if kind in ("float16", "bfloat16"):
+        tensors[name] = tensor
+    return tensors
 
-        def wide(tensor: Tensor | None) -> Tensor | None:
-            return None if tensor is None else cast(tensor, "float32")
 
-        own = [cast(tensor, "float32") for tensor in (inputs, weights, recurrent)]
-        states = lstm(
-            own[0],
-            own[1],
-            own[2],
-            wide(Bi),
-            wide(Bh),
-            wide(h_init),
-            wide(c_init),
-            wide(proj),
-            wide(p_i),
-            wide(p_f),
-            wide(p_o),
-            f_act,
-            g_act,
-            h_act,
-            reverse,
-            weight_layout,
+@dataclass
+class _Lstm:
+    """The computation of an LSTM layer in one dtype; `tensors` are the operands by parameter of `lstm`."""
+
+    tensors: Mapping[str, Tensor]
+    f_act: Activation
+    g_act: Activation
+    h_act: Activation
+    reverse: bool
+    weight_layout: str
+
+    def __post_init__(self) -> None:
+        inputs, weights, recurrent = (self.tensors[name] for name in ("Xs", "Wi", "Wh"))
+        self.steps, self.batch, features = inputs.shape
+        self.hidden, state_size = symbolic.floordiv(weights.shape[0], 4), recurrent.shape[1]
+        self.width = width = as_expr(size(self.hidden))
+        feature = reductions.reduce_axis((0, features), "k")
+        self.given = computed(
+            (self.steps, self.batch, 4, self.hidden),
+            lambda t, b, g, j: reductions.sum(
+                inputs(t, b, feature) * weights(g * width + j, feature), feature
+            ),
+            "T_lstm_inputs",
+            RECURRENT,
         )
-        return [cast(state, kind) for state in states]
-    feature = reductions.reduce_axis((0, features), "k")
-    given = computed(
-        (steps, batch, 4, hidden),
-        lambda t, b, g, j: reductions.sum(
-            inputs(t, b, feature) * weights(g * as_expr(size(hidden)) + j, feature), feature
-        ),
-        "T_lstm_inputs",
-        RECURRENT,
-    )
-    h_state = placeholder((steps + 1, batch, state_size), kind, "h_state")
-    c_state = placeholder((steps + 1, batch, hidden), kind, "c_state")
-    zero = functions.const(0, kind)
-    h_first = compute(
-        (1, batch, state_size), lambda _, b, j: zero if h_init is None else h_init(b, j), "h_first"
-    )
-    c_first = compute((1, batch, hidden), lambda _, b, j: zero if c_init is None else c_init(b, j), "c_first")
-    width = as_expr(size(hidden))
-    back = reductions.reduce_axis((0, state_size), "r")
-    # Transposed so that every step accumulates contiguous rows.
-    turned = computed(
-        (state_size, weights.shape[0]), lambda r, j: recurrent(j, r), "T_lstm_turned", RECURRENT
-    )
-    fed = compute(
-        (steps + 1, 4, batch, hidden),
-        lambda t, g, b, j: reductions.sum(h_state(t - 1, b, back) * turned(back, g * width + j), back),
-        "fed",
-    )
+        self.h_state = placeholder((self.steps + 1, self.batch, state_size), inputs.dtype, "h_state")
+        self.c_state = placeholder((self.steps + 1, self.batch, self.hidden), inputs.dtype, "c_state")
+        # Transposed so that every step accumulates contiguous rows.
+        turned = computed(
+            (state_size, weights.shape[0]), lambda r, j: recurrent(j, r), "T_lstm_turned", RECURRENT
+        )
+        back = reductions.reduce_axis((0, state_size), "r")
+        self.fed = compute(
+            (self.steps + 1, 4, self.batch, self.hidden),
+            lambda t, g, b, j: reductions.sum(
+                self.h_state(t - 1, b, back) * turned(back, g * width + j), back
+            ),
+            "fed",
+        )
 
-    def gate(letter: str, t: Expr, b: Expr, j: Expr) -> Expr:
-        number = weight_layout.index(letter)
-        own = size(steps) - t if reverse else t - 1
-        total: Expr = given(own, b, number, j) + fed(t, number, b, j)
-        for bias in (Bi, Bh):
-            if bias is not None:
-                total = total + bias(width * number + j)
+    def states(self) -> list[Tensor]:
+        """The hidden states and the cells after every step."""
+        c_next = compute(self.c_state.shape, self.cell, "c_next")
+
+        def output(t: Expr, b: Expr, j: Expr) -> Expr:
+            now = c_next(t, b, j)
+            return self.f_act(self.peeped("O", t, b, j, now)) * self.h_act(now)
+
+        h_next = compute((self.steps + 1, self.batch, self.hidden), output, "h_next")
+        if "proj" in self.tensors:
+            h_next = self.projected(h_next)
+        first = [
+            self.initial("h_init", self.h_state, "h_first"),
+            self.initial("c_init", self.c_state, "c_first"),
+        ]
+        found = scan(first, [h_next, c_next], [self.h_state, self.c_state], name="T_lstm")
+        return [self.after(found[0], "T_lstm_hidden"), self.after(found[1], "T_lstm_cells")]
+
+    def initial(self, name: str, state: Tensor, title: str) -> Tensor:
+        """The state before the first step; 0 if it is not given."""
+        zero = functions.const(0, state.dtype)
+        value = self.tensors.get(name)
+        first = compute((1, *state.shape[1:]), lambda _, b, j: zero if value is None else value(b, j), title)
+        assert isinstance(first, Tensor)
+        return first
+
+    def gate(self, letter: str, t: Expr, b: Expr, j: Expr) -> Expr:
+        """The sum of inputs, states and biases of a gate."""
+        number = self.weight_layout.index(letter)
+        own = size(self.steps) - t if self.reverse else t - 1
+        total: Expr = self.given(own, b, number, j) + self.fed(t, number, b, j)
+        for name in ("Bi", "Bh"):
+            if name in self.tensors:
+                total = total + self.tensors[name](self.width * number + j)
         return total
 
-    def cell(t: Expr, b: Expr, j: Expr) -> Expr:
-        before = c_state(t - 1, b, j)
-        i, f, g = (gate(letter, t, b, j) for letter in "IFG")
-        i = i if p_i is None else i + p_i(b, j) * before
-        f = f if p_f is None else f + p_f(b, j) * before
-        return f_act(f) * before + f_act(i) * g_act(g)
+    def peeped(self, letter: str, t: Expr, b: Expr, j: Expr, cell: Expr) -> Expr:
+        """A gate, with the weighted cell if there are peephole weights."""
+        total, weights = self.gate(letter, t, b, j), self.tensors.get(f"p_{letter.lower()}")
+        return total if weights is None else total + weights(b, j) * cell
 
-    c_next = compute(c_state.shape, cell, "c_next")
+    def cell(self, t: Expr, b: Expr, j: Expr) -> Expr:
+        """The cell after step `t`."""
+        before = self.c_state(t - 1, b, j)
+        i, f = (self.peeped(letter, t, b, j, before) for letter in "IF")
+        return self.f_act(f) * before + self.f_act(i) * self.g_act(self.gate("G", t, b, j))
 
-    def output(t: Expr, b: Expr, j: Expr) -> Expr:
-        o, now = gate("O", t, b, j), c_next(t, b, j)
-        o = o if p_o is None else o + p_o(b, j) * now
-        return f_act(o) * h_act(now)
-
-    h_next = compute((steps + 1, batch, hidden), output, "h_next")
-    if proj is not None:
-        whole = proj
-        tap = reductions.reduce_axis((0, hidden), "p")
-        inner = h_next
-        h_next = compute(
-            h_state.shape,
-            lambda t, b, j: reductions.sum(inner(t, b, tap) * whole(j, tap), tap),
-            "h_projected",
-        )
-    found = scan([h_first, c_first], [h_next, c_next], [h_state, c_state], name="T_lstm")
-
-    def after(state: Tensor, name: str) -> Tensor:
+    def projected(self, state: Tensor) -> Tensor:
+        """The hidden state times the projection."""
+        weights, tap = self.tensors["proj"], reductions.reduce_axis((0, self.hidden), "p")
         return computed(
-            (steps, *state.shape[1:]),
-            lambda t, b, j: state(size(steps) - t if reverse else t + 1, b, j),
-            name,
+            self.h_state.shape,
+            lambda t, b, j: reductions.sum(state(t, b, tap) * weights(j, tap), tap),
+            "h_projected",
             RECURRENT,
         )
 
-    return [after(found[0], "T_lstm_hidden"), after(found[1], "T_lstm_cells")]
+    def after(self, state: Tensor, name: str) -> Tensor:
+        """The states after each step, at the index of the step."""
+        return computed(
+            (self.steps, *state.shape[1:]),
+            lambda t, b, j: state(size(self.steps) - t if self.reverse else t + 1, b, j),
+            name,
+            RECURRENT,
+        )
 
 
 FUNCTIONS: dict[str, Callable[[Expr, float, float], Expr]] = {
