@@ -168,7 +168,7 @@ def emit_packed(block: e.Block, parts: Parts, packing: Packing, element: e.Type)
     sizes, source = packing.tiling, packing.source
     types, part = [*signature(source, element, packing.right_type), *ep.types()], f"{parts.packed}.part"
     with e.function(block, parts.packed, types, group=parts.groups.product) as arguments:
-        a, b, c, *_ = arguments
+        a, _, c, *_ = arguments
 
         def separately() -> None:
             by_parts(sizes, part, a, c, arguments)
@@ -183,7 +183,15 @@ def emit_packed(block: e.Block, parts: Parts, packing: Packing, element: e.Type)
                 e.compare("le", e.mul(columns, depth), _MAX_SHARED),
             )
             e.branch(share, lambda: e.call(parts.shared, arguments), separately)
-    with e.function(block, part, [*types, *[ir.IndexType.get()] * 4], group=parts.groups.product) as (
+    _emit_packed_part(block, part, parts, packing, types)
+
+
+def _emit_packed_part(
+    block: e.Block, name: str, parts: Parts, packing: Packing, types: Sequence[e.Type]
+) -> None:
+    """Emit the loops for some rows and columns of C, of which the bounds are the last arguments."""
+    sizes = packing.tiling
+    with e.function(block, name, [*types, *[ir.IndexType.get()] * 4], group=parts.groups.product) as (
         a,
         b,
         c,

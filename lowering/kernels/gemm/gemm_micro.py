@@ -229,6 +229,35 @@ def _multiply(
     return [values[row * vectors : (row + 1) * vectors] for row in range(rows)]
 
 
+def _add_in_pieces(
+    lanes: int,
+    sums: e.Value,
+    at: e.Index,
+    c: e.Value,
+    place: tuple[e.Index, e.Index],
+    count: e.Index,
+    accumulate: e.Value,
+) -> None:
+    """Store or add up to a vector of accumulators: the whole vector, or pieces of powers of two."""
+    element = e.element_of(c.type)
+
+    def piece(wide: int, offset: e.Index) -> None:
+        type_, here = e.vector_type(wide, element), (place[0], e.add(place[1], offset))
+        there = [type_], lambda: [simd.load(wide, c, *here)], lambda: [e.constant(type_, 0)]
+        total = simd.load(wide, sums, e.add(at, offset))
+        simd.store(arith.addf(total, *e.choose(accumulate, *there)), c, *here)
+
+    def pieces() -> None:
+        wide = lanes // 2
+        while wide:
+            offset = e.round_down(count, 2 * wide)
+            with e.when(e.compare("ne", offset, e.round_down(count, wide))):
+                piece(wide, offset)
+            wide //= 2
+
+    e.branch(e.compare("eq", count, lanes), lambda: piece(lanes, 0), pieces)
+
+
 def emit_finish(
     block: e.Block, name: str, group: str, tiling: Tiling, element: e.Type, rounding: Rounding | None
 ) -> None:
@@ -252,21 +281,7 @@ def emit_finish(
             simd.store(arith.addf(simd.load(lanes, sums, at), old), c, *place, where=mask)
 
         def by_pieces(at: e.Index, place: tuple[e.Index, e.Index], count: e.Index) -> None:
-            def piece(wide: int, offset: e.Index) -> None:
-                type_, here = e.vector_type(wide, element), (place[0], e.add(place[1], offset))
-                there = [type_], lambda: [simd.load(wide, c, *here)], lambda: [e.constant(type_, 0)]
-                total = simd.load(wide, sums, e.add(at, offset))
-                simd.store(arith.addf(total, *e.choose(accumulate, *there)), c, *here)
-
-            def pieces() -> None:
-                wide = lanes // 2
-                while wide:
-                    offset = e.round_down(count, 2 * wide)
-                    with e.when(e.compare("ne", offset, e.round_down(count, wide))):
-                        piece(wide, offset)
-                    wide //= 2
-
-            e.branch(e.compare("eq", count, lanes), lambda: piece(lanes, 0), pieces)
+            _add_in_pieces(lanes, sums, at, c, place, count, accumulate)
 
         def rounded(at: e.Index, place: tuple[e.Index, e.Index], count: e.Index) -> None:
             assert rounding is not None

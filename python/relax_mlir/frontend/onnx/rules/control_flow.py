@@ -457,15 +457,7 @@ def scan(node: Node, graph: GraphProto, states: list[Value], scanned: list[Value
     )
     infos = [value.tensor_info for value in states]
     kept = [_merged(old, _shaped(new)) for old, new in zip(infos, probe[: len(states)], strict=True)]
-    rows = []
-    for info in probe[len(states) :]:
-        if (
-            isinstance(info, str)
-            or info.shape is None
-            or not all(d is not None and is_outer(d) for d in info.shape)
-        ):
-            raise UnsupportedError("a scan collects tensors whose shape only a round tells")
-        rows.append(_Rows(node, info, length))
+    rows = [_rows_of(node, info, length) for info in probe[len(states) :]]
 
     def emit(i: Expr, *given: Value) -> tuple[Value, ...]:
         with converter.block():
@@ -493,6 +485,17 @@ def scan(node: Node, graph: GraphProto, states: list[Value], scanned: list[Value
         )
     ]
     return [of_value(converter.with_symbols(value)) for value in (*final[: len(states)], *collected)]
+
+
+def _rows_of(node: Node, info: Tensor | str, length: Dim) -> _Rows:
+    """The collected rows of a result of each round."""
+    if (
+        isinstance(info, str)
+        or info.shape is None
+        or not all(d is not None and is_outer(d) for d in info.shape)
+    ):
+        raise UnsupportedError("a scan collects tensors whose shape only a round tells")
+    return _Rows(node, info, length)
 
 
 def _moved(value: Value, axis: int) -> Value:
