@@ -59,9 +59,10 @@ from relax_mlir.loops.values import (
     as_condition,
     as_index,
     as_scalar,
+    call,
     cast,
     choose,
-    scalar,
+    limit,
     select,
 )
 from relax_mlir.mlir import arith, cf, ir, memref, scf
@@ -81,7 +82,7 @@ class LoopBuilder:
 
     def const(self, value: float, kind: str) -> Scalar:
         """The constant `value` of a dtype."""
-        return cast(value, dtype(kind))
+        return self.cast(value, kind)
 
     def size(self, dim: Dim) -> Term:
         """The value of an expression of symbols; an integer stays one."""
@@ -105,7 +106,15 @@ class LoopBuilder:
 
     def call(self, name: str, *terms: Size) -> Scalar:
         """A function of the T language: ``call("exp", x)``."""
-        return scalar(name, *map(self.term, terms))
+        return as_scalar(call(name, [self.term(term) for term in terms]))
+
+    def cast(self, value: Term, kind: str) -> Scalar:
+        """A value converted by the rules of `relax.astype`."""
+        return cast(value, dtype(kind))
+
+    def limit(self, name: str, kind: str) -> Scalar:
+        """The min_value, max_value or infinity of a dtype."""
+        return limit(name, dtype(kind))
 
     def min(self, a: Size, b: Size) -> Scalar:
         """The smaller value; NaN if one of them is NaN."""
@@ -164,8 +173,8 @@ class LoopBuilder:
 
         `kind` is serial, parallel, vectorized or unroll, of which the lowering makes use where it can.
         """
-        start, stop = bounds if len(bounds) == 2 else (0, *bounds)
-        begin, end = self.index(start), self.index(stop)
+        first, *last = (self.index(bound) for bound in bounds)
+        begin, end = (first, *last) if last else (self._index(0), first)
         with self.ranged(begin, end, self._index(step), kind) as variable:
             yield variable
 

@@ -592,6 +592,18 @@ def apply(name: str, terms: Sequence[Term]) -> Term:
     return Scalar(result, dtype("bool") if intrinsic.test else kind)
 
 
+def call(name: str, terms: Sequence[Term]) -> Term:
+    """A function by name; a function of floats also takes integers that are literals."""
+    intrinsic = INTRINSICS[name]
+    if name not in ON_LITERALS and intrinsic.kinds[0] == "float" and not any(map(_is_no_integer, terms)):
+        terms = [float(term) for term in terms if not isinstance(term, Scalar)]
+    return apply(name, terms)
+
+
+def _is_no_integer(term: Term) -> bool:
+    return not isinstance(term, int) or isinstance(term, bool)
+
+
 def scalar(name: str, *terms: Term) -> Scalar:
     """A function of terms as a scalar."""
     return as_scalar(apply(name, terms))

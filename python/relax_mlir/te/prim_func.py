@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-import bisect
+import keyword
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from relax_mlir.dialects.location import name_of, renamed, unnamed
+from relax_mlir.dialects import dtypes
+from relax_mlir.dialects.attributes import PARAMS, PATTERN, PRIM_FUNC
+from relax_mlir.dialects.prim_funcs import PrimParam, params_attr
 from relax_mlir.error import ArgumentError, UnsupportedError, expect
 from relax_mlir.ir_module import IRModule
-from relax_mlir.ir_queries import ops_of
-from relax_mlir.mlir import ir
-from relax_mlir.script.parser import parse
+from relax_mlir.loops.builder import LoopBuilder
+from relax_mlir.loops.nests import Nests, NotBlocks
+from relax_mlir.loops.values import INDEX, Buffer, Scalar
+from relax_mlir.mlir import arith, func, ir, memref, tensor
 from relax_mlir.symbolic import linear_definition
+from relax_mlir.te.blocks import Blocks
 from relax_mlir.te.expressions import Expr, Load, loads_of, substitute
 from relax_mlir.te.extern import ExternOp
+from relax_mlir.te.loops import Loops, tensors_of
 from relax_mlir.te.reductions import Reduction
-from relax_mlir.te.source import Writer
-from relax_mlir.te.tensors import ComputeOp, Operation, PlaceholderOp, Tensor, operations_of, symbols_of
+from relax_mlir.te.tensors import (
+    ComputeOp,
+    FreshNames,
+    Operation,
+    PlaceholderOp,
+    Tensor,
+    operations_of,
+    symbols_of,
+)
 
 MAX_COMPUTATIONS = 200
 """Maximum number of computations before inlining; upstream's bufferisation is cubic in their number."""
@@ -92,9 +104,6 @@ def _is_one_to_one(op: ComputeOp, load: Load) -> bool:
     return len(own) == len(read) and set(own) == set(read)
 
 
-FILE = "<te>"
-
-
 @dataclass(frozen=True)
 class TEFunction:
     """A prim func of tensor expressions: a module that contains only it, and the integers that a call must pass."""
@@ -121,8 +130,8 @@ def create_prim_func(tensors: Sequence[Tensor], name: str = "main") -> IRModule:
         ArgumentError: an input that is missing, an output that is an input, no output.
     """
     expect("create_prim_func: 'tensors'", tensors, list | tuple, "a list of tensors")
-    for tensor in tensors:
-        expect("create_prim_func: an entry of 'tensors'", tensor, Tensor, "a te.Tensor")
+    for item in tensors:
+        expect("create_prim_func: an entry of 'tensors'", item, Tensor, "a te.Tensor")
     inputs = [t for t in tensors if isinstance(t.op, PlaceholderOp)]
     outputs = [t for t in tensors if not isinstance(t.op, PlaceholderOp)]
     if list(tensors) != [*inputs, *outputs]:
@@ -141,13 +150,120 @@ def build(
     parameters = [*inputs, *outputs]
     integers = integers_of(parameters, operations)
     operations, bodies = merged(operations, parameters)
-    blocks = all(isinstance(op, ComputeOp) for op in operations)
-    module, writer = _parsed(Writer(name, parameters, integers, blocks, bodies), operations, context)
-    if blocks and any(isinstance(t, ir.MemRefType) for t in module[name].type.inputs):
-        # In a loop, T.init would not initialise elements whose reduction is empty.
-        module, writer = _parsed(Writer(name, parameters, integers, False, bodies), operations, context)
-    locate(module, name, writer)
+    names = names_of(name, parameters, operations)
+    function = Function(name, parameters, integers, names, bodies)
+    module = new_module(context)
+    with module.context, ir.InsertionPoint(module.mlir.body), ir.Location.file(*operations[-1].position, 0):
+        if not function.emit_blocks(operations):
+            function.emit_loops(operations)
+    module.verify()
     return TEFunction(name, module, integers)
+
+
+def new_module(context: ir.Context | None) -> IRModule:
+    """An empty module in a context, a new one unless it is given."""
+    if context is None:
+        return IRModule()
+    with context, ir.Location.unknown():
+        return IRModule(ir.Module.create())
+
+
+RESERVED: frozenset[str] = frozenset({"R", "T", "I", "cls", "constants", "float", "range", *keyword.kwlist})
+"""Names that the script has a use for."""
+
+
+def names_of(name: str, parameters: Sequence[Tensor], operations: Sequence[Operation]) -> dict[Tensor, str]:
+    """The names of all tensors, which are unique."""
+    tensors = [*parameters, *(tensor for op in operations for tensor in tensors_of(op))]
+    outputs = [*parameters, *(tensor for op in operations for tensor in op.outputs)]
+    fresh = FreshNames(RESERVED | set(symbols_of(outputs, operations)) | {name})
+    return {tensor: fresh(tensor.name) for tensor in dict.fromkeys(tensors)}
+
+
+@dataclass(frozen=True)
+class Function:
+    """A prim func of tensors and integers, emitted at the insertion point."""
+
+    name: str
+    parameters: Sequence[Tensor]
+    integers: Sequence[str]
+    names: Mapping[Tensor, str]
+    bodies: Bodies = field(default_factory=dict)
+
+    def emit_blocks(self, operations: Sequence[Operation]) -> bool:
+        """Emit the function on tensors; False if a computation is not in block form."""
+        computes = [op for op in operations if isinstance(op, ComputeOp)]
+        if len(computes) < len(operations):
+            return False
+        function = self.declare(lambda dims, element: ir.RankedTensorType.get(dims, element))
+        try:
+            with ir.InsertionPoint(function.add_entry_block()):
+                nests = Nests({buffer.name: buffer for buffer in self.buffers(function).values()})
+                blocks = Blocks(self.builder(function, tensor.dim), nests, self.names, self.bodies)
+                for op in computes:
+                    for output in op.outputs:
+                        if output not in self.parameters:
+                            blocks.allocate(output)
+                for op in computes:
+                    blocks.emit(op)
+                results = nests.results()
+                func.ReturnOp(results)
+        except NotBlocks:
+            function.operation.erase()
+            return False
+        types = ir.FunctionType.get(function.type.inputs, [result.type for result in results])
+        function.attributes["function_type"] = ir.TypeAttr.get(types)
+        function.attributes[PATTERN] = ir.StringAttr.get(nests.pattern)
+        return True
+
+    def emit_loops(self, operations: Sequence[Operation], kind: type[Loops] = Loops) -> None:
+        """Emit the function on buffers; `kind` emits the operations."""
+        function = self.declare(lambda dims, element: ir.MemRefType.get(dims, element))
+        with ir.InsertionPoint(function.add_entry_block()):
+            builder, buffers = self.builder(function, memref.dim), self.buffers(function)
+            for op in operations:
+                for output in tensors_of(op):
+                    if output not in buffers:
+                        buffers[output] = builder.alloc(output.shape, output.dtype, self.names[output])
+            loops = kind(builder, buffers, self.bodies)
+            for op in operations:
+                loops.emit(op)
+            func.ReturnOp([])
+
+    def declare(self, typed: Callable[[list[int], ir.Type], ir.Type]) -> func.FuncOp:
+        """The function without a body."""
+        dynamic = int(ir.ShapedType.get_dynamic_size())
+        types: list[ir.Type] = []
+        for parameter in self.parameters:
+            dims = [dim if isinstance(dim, int) else dynamic for dim in parameter.shape]
+            types.append(typed(dims, dtypes.dtype(parameter.dtype).storage_type()))
+        types += [ir.IndexType.get()] * len(self.integers)
+        function = func.FuncOp(self.name, ir.FunctionType.get(types, []), visibility="private")
+        declared = [PrimParam(self.names[t], t.shape, dtypes.dtype(t.dtype)) for t in self.parameters]
+        declared += [PrimParam(name, None, None) for name in self.integers]
+        function.attributes[PRIM_FUNC] = ir.UnitAttr.get()
+        function.attributes[PARAMS] = params_attr(declared)
+        return function
+
+    def buffers(self, function: func.FuncOp) -> dict[Tensor, Buffer]:
+        """The parameters as buffers."""
+        return {
+            tensor: Buffer(
+                self.names[tensor], argument, tensor.shape, dtypes.dtype(tensor.dtype), tensor.ndim
+            )
+            for tensor, argument in zip(self.parameters, function.arguments, strict=False)
+        }
+
+    def builder(self, function: func.FuncOp, dim: Callable[[ir.Value, ir.Value], ir.Value]) -> LoopBuilder:
+        """A builder with the values of the symbols, which `dim` reads from the parameters."""
+        arguments = list(function.arguments)
+        values: dict[str, ir.Value] = dict(zip(self.integers, arguments[len(self.parameters) :], strict=True))
+        for parameter, argument in zip(self.parameters, arguments, strict=False):
+            for axis, size in enumerate(parameter.shape):
+                name = linear_definition(size)
+                if name is not None and name not in values:
+                    values[name] = dim(argument, arith.constant(ir.IndexType.get(), axis))
+        return LoopBuilder({name: Scalar(value, INDEX) for name, value in values.items()})
 
 
 def integers_of(parameters: Sequence[Tensor], operations: Sequence[Operation]) -> tuple[str, ...]:
@@ -171,30 +287,8 @@ def check_parameters(what: str, inputs: Sequence[Tensor], outputs: Sequence[Tens
                 f"{what} '{name}': '{op.name}' is a te.extern, which a prim func cannot call: emit it, by "
                 "bb.emit_te or bb.emit, where it becomes a call of its own"
             )
-        for tensor in op.input_tensors:
-            if isinstance(tensor.op, PlaceholderOp) and id(tensor) not in known:
+        for read in op.input_tensors:
+            if isinstance(read.op, PlaceholderOp) and id(read) not in known:
                 raise ArgumentError(
-                    f"{what} '{name}': the placeholder {tensor} is read, but is not among the inputs"
+                    f"{what} '{name}': the placeholder {read} is read, but is not among the inputs"
                 )
-
-
-def _parsed(
-    writer: Writer, operations: Sequence[Operation], context: ir.Context | None
-) -> tuple[IRModule, Writer]:
-    return parse(writer.write(operations), writer.loop_bodies, name=FILE, context=context), writer
-
-
-def locate(module: IRModule, name: str, writer: Writer) -> None:
-    """Replace the ops' locations in the text by the user's locations."""
-    starts = [start for start, _ in writer.starts]
-    with module.context:
-        for op in ops_of(module[name].operation):
-            title = name_of(op.location)
-            line = _line(unnamed(op.location))
-            before = bisect.bisect_right(starts, line)
-            made_by = writer.starts[before - 1][1] if before else writer.starts[-1][1]
-            op.location = renamed(title, ir.Location.file(*made_by.position, 0))
-
-
-def _line(location: ir.Location) -> int:
-    return int(location.start_line) if isinstance(location, ir.FileLineColLoc) else 0

@@ -6,7 +6,7 @@ import contextlib
 import inspect
 import itertools
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -532,6 +532,26 @@ def _made(shape: Sequence[Dim], value: object, name: str, tag: str) -> Tensor:
     found = compute(shape, value, name, tag)
     assert isinstance(found, Tensor)
     return found
+
+
+class FreshNames:
+    """Gives unique identifiers."""
+
+    def __init__(self, taken: Iterable[str]) -> None:
+        self.taken = set(taken)
+        self.counts: dict[str, int] = {}
+
+    def __call__(self, base: str) -> str:
+        """An unused name similar to `base`."""
+        clean = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in base)
+        clean = clean if clean[:1].isalpha() else f"t{clean}"
+        name = clean
+        numbers = itertools.count(self.counts.get(clean, 0) + 1)
+        while name in self.taken:
+            self.counts[clean] = next(numbers)
+            name = f"{clean}_{self.counts[clean]}"
+        self.taken.add(name)
+        return name
 
 
 class LoopOp(Operation):

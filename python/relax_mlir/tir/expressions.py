@@ -16,7 +16,6 @@ from relax_mlir.loops.values import (
     ALIASES,
     INDEX,
     INTRINSICS,
-    ON_LITERALS,
     Buffer,
     Scalar,
     Term,
@@ -278,12 +277,7 @@ class Expressions:
         arity = INTRINSICS[name].arity
         if len(node.args) != arity:
             raise Problem(node, f"{name} takes {arity} arguments, {len(node.args)} given", "ArgumentError")
-        terms = [self.term(a) for a in node.args]
-        if name not in ON_LITERALS and all(isinstance(t, int) and not isinstance(t, bool) for t in terms):
-            terms = [
-                float(t) if isinstance(t, int) and INTRINSICS[name].kinds[0] == "float" else t for t in terms
-            ]
-        return self.apply(node, name, terms)
+        return at(node, values.call, name, [self.term(a) for a in node.args])
 
     def python_call(self, node: ast.Call) -> Term:
         """Python's ``min``, ``max``, ``abs``, ``float``, ``int`` and ``bool``."""

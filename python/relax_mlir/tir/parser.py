@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.attributes import PARAMS, PATTERN, PRIM_FUNC
-from relax_mlir.ir_queries import entry_block
-from relax_mlir.loops.builder import keep_sign
+from relax_mlir.loops.nests import COMBINERS, Access, Axis, Nest, Nests, NotBlocks
 from relax_mlir.loops.values import INDEX, Buffer, Scalar, Term
 from relax_mlir.mlir import arith, func, ir, linalg, memref, tensor
-from relax_mlir.scalars.linalg_builders import generic, projection
 from relax_mlir.script.annotations import read_dim
 from relax_mlir.script.scope import Scope
 from relax_mlir.script.source import Poisoned, Problem, Source
@@ -22,40 +20,13 @@ from relax_mlir.tir.expressions import OPERATORS, Expressions
 from relax_mlir.tir.signature import Head, read_buffer_type, read_head, set_attributes
 from relax_mlir.tir.statements import AXES, Body, Located, remapped
 
-COMBINERS = ("add", "multiply", "max", "min")
 SKIPPED = ("reads", "writes", "block_attr")
 LOOPS = ("serial", "parallel", "vectorized", "unroll")
 
 
-class NotBlocks(Exception):
-    """The prim func is not in block form."""
-
-
-@dataclass(frozen=True)
-class Axis:
-    """An axis of a block: its extent, and whether it is a reduction axis."""
-
-    name: str
-    extent: Dim
-    reduces: bool
-
-
-@dataclass(frozen=True)
-class Access:
-    """An access to a buffer: the number of the block axis per dimension; None: the index 0 in a dimension of 1."""
-
-    buffer: str
-    axes: tuple[int | None, ...]
-
-    @property
-    def moved(self) -> list[int]:
-        """The block axes that the access uses, in order."""
-        return [axis for axis in self.axes if axis is not None]
-
-
 @dataclass
-class Nest:
-    """A loop nest around one block."""
+class Block:
+    """A loop nest around one block, as written."""
 
     node: ast.stmt
     axes: list[Axis]
@@ -80,7 +51,7 @@ class Reader:
         found = self.scope.path(node) if isinstance(node, ast.expr) else None
         return found[1] if found is not None and found[0] == "T" else None
 
-    def nest(self, node: ast.stmt) -> Nest:
+    def nest(self, node: ast.stmt) -> Block:
         """Parse one loop nest."""
         extents: dict[str, Dim] = {}
         statement = node
@@ -118,7 +89,7 @@ class Reader:
             raise NotBlocks
         return found
 
-    def block(self, node: ast.stmt, statements: Sequence[ast.stmt], extents: dict[str, Dim]) -> Nest:
+    def block(self, node: ast.stmt, statements: Sequence[ast.stmt], extents: dict[str, Dim]) -> Block:
         axes: list[Axis] = []
         initial: ast.With | None = None
         stores: list[ast.stmt] = []
@@ -150,7 +121,7 @@ class Reader:
         if None in written.axes or sorted(written.moved) != parallel or not axes:
             raise NotBlocks
         start = None if initial is None else self.initial(initial, written, axes)
-        nest = Nest(node, axes, written, value, update, start, locals=scalars)
+        nest = Block(node, axes, written, value, update, start, locals=scalars)
         parts = [*(scalar.value for scalar in scalars), value]
         nest.loads = list(dict.fromkeys(load for part in parts for load in self.loads(part, axes)))
         self.check(nest)
@@ -229,8 +200,8 @@ class Reader:
             raise NotBlocks
         return value
 
-    def check(self, nest: Nest) -> None:
-        """Raise `NotBlocks` unless every axis is used, and reductions have an initial value and a combiner."""
+    def check(self, nest: Block) -> None:
+        """Raise `NotBlocks` unless reductions have an initial value and a combiner."""
         reduces = any(axis.reduces for axis in nest.axes)
         if reduces != (nest.initial is not None):
             raise NotBlocks
@@ -238,9 +209,6 @@ class Reader:
         if len({*names, *(axis.name for axis in nest.axes)}) != len(names) + len(nest.axes):
             raise NotBlocks
         if reduces and any(nest.target in self.loads(scalar.value, nest.axes) for scalar in nest.locals):
-            raise NotBlocks
-        covered = {number for access in (nest.target, *nest.loads) for number in access.moved}
-        if len(covered) != len(nest.axes):
             raise NotBlocks
         own = [access for access in nest.loads if access.buffer == nest.target.buffer]
         if any(access != nest.target for access in own):
@@ -251,7 +219,7 @@ class Reader:
             raise NotBlocks
 
 
-def _require_combiner(reader: Reader, nest: Nest) -> None:
+def _require_combiner(reader: Reader, nest: Block) -> None:
     """Raise `NotBlocks` unless the value combines the target element with a value that does not read it."""
     value = nest.value
     sides: list[ast.expr] = []
@@ -300,12 +268,7 @@ def _store(node: ast.stmt) -> tuple[ast.expr, ast.expr, str | None]:
     raise NotBlocks
 
 
-# Lower prim funcs in block form to linalg on tensors, which can fuse and use kernels; others are lowered to loops.
-#
-# The block form is a sequence of perfect loop nests, each around one block that stores one element. Every loop is bound
-# to one axis, indices are single axes, and the extent of an axis is the size of each dimension that it indexes. Reads
-# may have the index 0 in dimensions of 1. Reductions have a ``T.init`` and combine the element with a value
-# by ``+``, ``*``, min or max.
+# Lower prim funcs in block form to linalg on tensors (see `relax_mlir.loops.nests`); others are lowered to loops.
 
 
 @dataclass
@@ -315,7 +278,7 @@ class Elements(Expressions):
     lazy: bool = False
     reader: Reader | None = None
     axes: Sequence[Axis] = ()
-    elements: dict[Access, Scalar] = field(default_factory=dict)
+    elements: Mapping[Access, Scalar] = field(default_factory=dict)
 
     def visit_Subscript(self, node: ast.Subscript) -> Scalar:
         assert self.reader is not None
@@ -343,7 +306,8 @@ def linalg_form(source: Source, scope: Scope, head: Head, block: ir.Block) -> fu
         function = func.FuncOp(head.name, ir.FunctionType.get(types, []), visibility="private")
     try:
         with ir.InsertionPoint(function.add_entry_block()):
-            results, pattern = _Emitter(source, scope.inner(), head, list(function.arguments)).run()
+            nests = _Emitter(source, scope.inner(), head, list(function.arguments)).run()
+            results = nests.results()
             func.ReturnOp(results)
     except (NotBlocks, Problem, Poisoned, ValueError):
         return None
@@ -351,7 +315,7 @@ def linalg_form(source: Source, scope: Scope, head: Head, block: ir.Block) -> fu
         ir.FunctionType.get(types, [result.type for result in results])
     )
     function.attributes[PRIM_FUNC] = ir.UnitAttr.get()
-    function.attributes[PATTERN] = ir.StringAttr.get(pattern)
+    function.attributes[PATTERN] = ir.StringAttr.get(nests.pattern)
     function.attributes[PARAMS] = ir.ArrayAttr.get([p.attribute() for p in head.parameters])
     block.append(function)
     return function
@@ -359,9 +323,7 @@ def linalg_form(source: Source, scope: Scope, head: Head, block: ir.Block) -> fu
 
 class _Emitter:
     def __init__(self, source: Source, scope: Scope, head: Head, arguments: list[ir.Value]) -> None:
-        self.source, self.scope, self.head, self.arguments = source, scope, head, arguments
-        self.tensors: dict[str, ir.Value] = {}
-        self.written: dict[str, None] = {}
+        self.source, self.scope, self.head = source, scope, head
         buffers = {}
         scope.add_symbols(head.symbols)
         for parameter, argument in zip(head.parameters, arguments, strict=True):
@@ -370,17 +332,16 @@ class _Emitter:
                 continue
             rank = len(parameter.shape)
             buffers[parameter.name] = Buffer(parameter.name, argument, parameter.shape, parameter.dtype, rank)
-            self.tensors[parameter.name] = argument
         scope.values.update(buffers)
         for name, origin in head.symbols.items():
             if isinstance(origin, tuple):
                 place = arith.constant(ir.IndexType.get(), origin[1])
                 scope.values[name] = Scalar(tensor.dim(arguments[origin[0]], place), INDEX)
-        self.reader = Reader(scope, buffers)
+        self.nests = Nests(buffers)
+        self.reader = Reader(scope, self.nests.buffers)
 
-    def run(self) -> tuple[list[ir.Value], str]:
-        """Emit all nests in order; return the results, and the pattern of the whole function."""
-        patterns = []
+    def run(self) -> Nests:
+        """Emit all nests in order."""
         for statement in self.head.body:
             if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant | ast.Call):
                 if (
@@ -393,12 +354,8 @@ class _Emitter:
                 continue
             line, begin, _ = self.source.span(statement)
             with Located(self.source.filename, line, begin + 1):
-                patterns.append(self.emit(self.reader.nest(statement)))
-        names = [p.name for p in self.head.parameters if p.is_buffer]
-        results = names[len(names) - sum(name in names for name in self.written) :]
-        if not patterns or any(name not in self.written for name in results):
-            raise NotBlocks
-        return [self.tensors[name] for name in results], patterns[0] if len(patterns) == 1 else "opaque"
+                self.nests.emit(self.nest(self.reader.nest(statement)))
+        return self.nests
 
     def allocates(self, statement: ast.stmt) -> bool:
         """Emit an empty tensor for ``B = T.alloc_buffer(…)``; false for other statements."""
@@ -411,12 +368,7 @@ class _Emitter:
         if target.id in self.scope.values:
             raise NotBlocks
         shape, dtype = read_buffer_type(call, list(call.args[:2]), call.keywords, self.scope)
-        sizes = [d if isinstance(d, int) else self.size(d) for d in shape]
-        memory = tensor.empty(sizes, dtype.storage_type())
-        keep_sign(memory, dtype)
-        buffer = Buffer(target.id, memory, shape, dtype, len(shape))
-        self.tensors[target.id] = memory
-        self.reader.buffers[target.id] = self.scope.values[target.id] = buffer
+        self.scope.values[target.id] = self.nests.allocate(target.id, shape, self.size, dtype)
         return True
 
     def size(self, dim: Dim) -> ir.Value:
@@ -427,54 +379,35 @@ class _Emitter:
         value: ir.Value = self.scope.values[name].ssa
         return value
 
-    def emit(self, nest: Nest) -> str:
-        """Emit one nest as a ``linalg.generic``; return its pattern."""
-        name = nest.target.buffer
-        buffer = self.reader.buffers[name]
-        rank = len(nest.axes)
-        if nest.initial is not None:
-            value = Expressions(self.scope).scalar(nest.initial, buffer.dtype)
-            if value.dtype != buffer.dtype:
-                raise NotBlocks
-            self.tensors[name] = linalg.fill(value.ssa, outs=[self.tensors[name]])
-            self.written[name] = None
-        elif (nest.update is not None or nest.target in nest.loads) and name not in self.written:
-            raise NotBlocks
-        for access in nest.loads:
-            if access.buffer not in self.written and access.buffer in self._allocated():
-                raise NotBlocks
-        inputs = [access for access in nest.loads if access != nest.target]
-        kinds = ["reduction" if axis.reduces else "parallel" for axis in nest.axes]
+    def nest(self, block: Block) -> Nest:
+        """The nest of a block."""
+        buffer = self.reader.buffers[block.target.buffer]
 
-        def body(*arguments: ir.Value) -> ir.Value:
-            elements = {
-                access: Scalar(argument, self.reader.buffers[access.buffer].dtype)
-                for access, argument in zip([*inputs, nest.target], arguments, strict=True)
-            }
-            reader = Elements(self.scope.inner(), False, self.reader, nest.axes, elements)
-            for scalar in nest.locals:
+        def value(elements: Mapping[Access, Scalar]) -> ir.Value:
+            reader = Elements(self.scope.inner(), False, self.reader, block.axes, elements)
+            for scalar in block.locals:
                 reader.scope.values[local_name(scalar)] = reader.term(scalar.value)
-            term: Term = reader.term(nest.value)
-            if nest.update is not None:
-                term = reader.apply(nest.node, nest.update, [elements[nest.target], term])
-            return reader.stored(nest.value, term, buffer)
+            term: Term = reader.term(block.value)
+            if block.update is not None:
+                term = reader.apply(block.node, block.update, [elements[block.target], term])
+            return reader.stored(block.value, term, buffer)
 
-        maps = [projection(rank, access.axes) for access in inputs]
-        ins = [self.tensors[access.buffer] for access in inputs]
-        out_map = projection(rank, nest.target.axes)
-        result = generic(ins, maps, [self.tensors[name]], [out_map], kinds, body)
-        if (title := _title(nest.node)) is not None:
-            made = result[0].owner
-            made.location = ir.Location.name(title, made.location)
-        local = self._allocated()
-        if name not in local and any(access.buffer in local for access in _copied(result[0], inputs, nest)):
-            raise NotBlocks  # it would fold to a local tensor, but the result must be the caller's
-        self.tensors[name] = result[0]
-        self.written[name] = None
-        return _pattern(nest, inputs)
+        def initial() -> ir.Value:
+            assert block.initial is not None
+            start = Expressions(self.scope).scalar(block.initial, buffer.dtype)
+            if start.dtype != buffer.dtype:
+                raise NotBlocks
+            return start.ssa
 
-    def _allocated(self) -> set[str]:
-        return set(self.reader.buffers) - {p.name for p in self.head.parameters}
+        return Nest(
+            block.axes,
+            block.target,
+            block.loads,
+            value,
+            block.update is not None,
+            None if block.initial is None else initial,
+            _title(block.node),
+        )
 
 
 def _title(node: ast.AST) -> str | None:
@@ -484,29 +417,6 @@ def _title(node: ast.AST) -> str | None:
         if isinstance(call, ast.Call) and call.args and isinstance(call.args[0], ast.Constant):
             return str(call.args[0].value) or None
     return None
-
-
-def _copied(result: ir.Value, inputs: Sequence[Access], nest: Nest) -> list[Access]:
-    """The input of a nest that is a plain copy; else empty."""
-    body = entry_block(result.owner)
-    yielded = body.operations[len(body.operations) - 1].operation.operands[0]
-    if not isinstance(yielded, ir.BlockArgument) or yielded.arg_number >= len(inputs):
-        return []
-    access = inputs[yielded.arg_number]
-    return [access] if access.axes == nest.target.axes else []
-
-
-def _pattern(nest: Nest, inputs: Sequence[Access]) -> str:
-    """The fusion pattern of the nest (see `relax_mlir.dialects.attributes.Pattern`)."""
-    if nest.initial is not None:
-        return "reduction"
-    if nest.update is not None or nest.target in nest.loads:
-        return "opaque"
-    if all(access.axes == nest.target.axes for access in inputs):
-        return "elementwise"
-    places = [[nest.target.axes.index(n) for n in access.moved] for access in inputs]
-    ordered = all(place == sorted(place) for place in places)
-    return "broadcast" if ordered else "injective"
 
 
 def parse_prim(source: Source, scope: Scope, node: ast.FunctionDef, block: ir.Block) -> func.FuncOp | None:

@@ -54,7 +54,7 @@ def _both(t: Any, whole: bool) -> Any:
 
 
 def _nested(t: Any, parts: int) -> Any:
-    """The same element under many conditions."""
+    """The same element under many conditions; its index is computed, so that conditions guard the read."""
 
     found = t
     per_tensor = 40 // parts
@@ -62,7 +62,7 @@ def _nested(t: Any, parts: int) -> Any:
         tensor = found
 
         def body(i: Expr, j: Expr, tensor: Any = tensor) -> Any:
-            known: Any = tensor[i, j]
+            known: Any = tensor[i, j + 0]
             for _ in range(per_tensor):
                 part = known
                 known = te.if_then_else(j > 0, te.if_then_else(part > 0.5, part, 1.0), part * 2.0)

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from relax_mlir import symbolic, te
-from relax_mlir.script import parse
+from relax_mlir.ir_module import IRModule
+from relax_mlir.mlir import ir
 from relax_mlir.te.expressions import (
     DATA_PARALLEL,
     INDEX,
@@ -19,9 +20,10 @@ from relax_mlir.te.expressions import (
     to_dim,
     variables_of,
 )
+from relax_mlir.te.loops import Loops
+from relax_mlir.te.prim_func import Function, names_of, new_module
 from relax_mlir.te.reductions import Reduction
 from relax_mlir.te.schedule.axes import AxisTree, Facts, Span
-from relax_mlir.te.source import Writer
 from relax_mlir.te.tensors import ComputeOp, Tensor
 
 
@@ -29,21 +31,35 @@ class NoIntrin(Exception):
     """The loops' computation is not suitable for an intrinsic here."""
 
 
-class _Update(Writer):
+class _Update(Loops):
     """Combines with the current content."""
 
     def reduction(self, op: ComputeOp, value: Reduction, targets: Sequence[Tensor]) -> None:
-        depth, places = self.loops([*op.axis, *value.axis])
-        elements = [self.element(target, places) for target in targets]
-        self.combine(depth, value.combiner, elements, value.source)
+        with self.loops([*op.axis, *value.axis]) as at:
+            self.combine(value.combiner, [(target, at) for target in targets], value.source)
 
 
-class _Reset(Writer):
+class _Reset(Loops):
     """Stores the initial values of reductions."""
 
     def reduction(self, op: ComputeOp, value: Reduction, targets: Sequence[Tensor]) -> None:
-        depth, places = self.loops(op.axis)
-        self.store(depth, [self.element(target, places) for target in targets], value.initial)
+        with self.loops(op.axis) as at:
+            self.store([(target, at) for target in targets], value.initial)
+
+
+def loops_of(
+    name: str,
+    parameters: Sequence[Tensor],
+    operations: Sequence[Any],
+    kind: type[Loops] = Loops,
+    integers: Sequence[str] = (),
+) -> IRModule:
+    """A module of the prim func of these operations as loops."""
+    module = new_module(None)
+    with module.context, ir.InsertionPoint(module.mlir.body), ir.Location.unknown():
+        names = names_of(name, parameters, operations)
+        Function(name, parameters, integers, names).emit_loops(operations, kind)
+    return module
 
 
 def derived(stage: Any, number: int, rng: random.Random) -> Any:
@@ -79,11 +95,11 @@ def derived(stage: Any, number: int, rng: random.Random) -> Any:
 
     def parts(ins: Any, outs: Any) -> Any:
         every = [*made.input_tensors, *made.outputs]
-        whole = parse(Writer("body", every, (), blocks=False).write([made]))
+        whole = loops_of("body", every, [made])
         if not any(isinstance(value, Reduction) for value in body):
             return whole
-        update = parse(_Update("update", every, (), blocks=False).write([made]))
-        reset = parse(_Reset("reset", made.outputs, (), blocks=False).write([made]))
+        update = loops_of("update", every, [made], _Update)
+        reset = loops_of("reset", made.outputs, [made], _Reset)
         return rng.choice(
             [(whole, None, None), (whole, reset, update), (None, reset, update), (None, None, update)]
         )

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from random_intrins import NoIntrin, derived
+from random_intrins import NoIntrin, derived, loops_of
 from relax_mlir import symbolic, te
 from relax_mlir.error import ScheduleError
 from relax_mlir.te.prim_func import integers_of
 from relax_mlir.te.schedule.schedule import Trace
-from relax_mlir.te.source import Writer
 from relax_mlir.te.tensors import ComputeOp, operations_of
+from relax_mlir.tir.printer import print_prim
 from tir_reference import Stand
 
 SIZES = (0, 1, 2, 3, 5, 7, 8, 9, 13)
@@ -143,7 +143,11 @@ class Computation:
         parameters = [*self.inputs, *self.outputs]
         operations = operations_of(self.outputs)
         integers = integers_of(parameters, operations)
-        return Writer("main", parameters, integers, blocks=False).write(operations)
+        module = loops_of("main", parameters, operations, integers=integers)
+        with module.context:
+            lines = print_prim(module["main"])
+        assert lines is not None
+        return "\n".join(lines)
 
     def arrays(self, sizes: dict[str, int], rng: np.random.Generator) -> tuple[list[Array], list[Array]]:
         """Inputs of small integers, and outputs that are not set."""

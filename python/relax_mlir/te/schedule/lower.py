@@ -32,8 +32,7 @@ from relax_mlir.te.expressions import (
     substitute,
     to_dim,
 )
-from relax_mlir.te.prim_func import FILE, TEFunction, check_parameters, integers_of, locate
-from relax_mlir.te.recurrence import ScanOp
+from relax_mlir.te.prim_func import Function, TEFunction, check_parameters, integers_of, names_of, new_module
 from relax_mlir.te.reductions import Reduction
 from relax_mlir.te.schedule.axes import (
     AxisTree,
@@ -65,10 +64,9 @@ from relax_mlir.te.schedule.tensorize import (
     place_of,
     tile_of,
 )
-from relax_mlir.te.source import RESERVED, Writer, shape_text
+from relax_mlir.te.source import FILE, Writer, locate, shape_text
 from relax_mlir.te.tensors import (
     ComputeOp,
-    LoopOp,
     Operation,
     PlaceholderOp,
     Tensor,
@@ -314,7 +312,7 @@ LOOPS = {"serial": "range", "vectorized": "T.vectorized", "unroll": "T.unroll", 
 
 @dataclass
 class ScheduledWriter(Writer):
-    """Writes the loops of a plan; `blocks` is False."""
+    """Writes the loops of a plan."""
 
     plan: Plan = field(kw_only=True)
     facts: Facts = field(default_factory=Facts)
@@ -334,7 +332,7 @@ class ScheduledWriter(Writer):
     def write(self, operations: Sequence[Operation]) -> str:
         """The text of the whole prim func; `operations` are those of the plan."""
         tensors = [*self.parameters, *(t for op in operations for t in op.outputs)]
-        self.taken |= RESERVED | set(symbols_of(tensors, operations)) | {self.name}
+        self.fresh.taken |= {*symbols_of(tensors, operations), self.name}
         for tensor in self.parameters:
             self.names[self.canonical(tensor)] = self.fresh(tensor.name)
         params = [
@@ -344,8 +342,6 @@ class ScheduledWriter(Writer):
         params += [f"{name}: T.int64" for name in self.integers]
         self.lines += ["@T.prim_func", f"def {self.name}({', '.join(params)}):"]
         for stage in self.plan.whole:
-            if isinstance(stage.op, ScanOp):
-                self.allocate_steps(stage.op)
             self.allocate(1, stage, [Span(0, dim, self.facts.high(dim)) for dim in stage.tensors[0].shape])
         for stage in self.plan.roots():
             self.stage(1, stage, [Span(0, dim, self.facts.high(dim)) for dim in stage.tensors[0].shape])
@@ -370,12 +366,6 @@ class ScheduledWriter(Writer):
             scope = f', scope="{stage.scope}"' if stage.scope not in ("", "global") else ""
             self.add(depth, f'{name} = T.alloc_buffer({shape}, "{tensor.dtype}"{scope})')
 
-    def allocate_steps(self, op: ScanOp) -> None:
-        """Allocate the intermediate tensors of a recurrence."""
-        for tensor in (tensor for step in op.steps for tensor in step.outputs):
-            self.names[tensor] = self.fresh(tensor.name)
-            self.add(1, f'{self.names[tensor]} = T.alloc_buffer({shape_text(tensor)}, "{tensor.dtype}")')
-
     def forget(self, stage: Stage) -> None:
         """Forget the buffers of an attached stage after the loop that contains them."""
         for tensor in stage.tensors:
@@ -387,15 +377,9 @@ class ScheduledWriter(Writer):
     def stage(self, depth: int, stage: Stage, region: Sequence[Span]) -> None:
         """Write the loops that compute a stage over a box of its elements."""
         op = stage.op
-        if isinstance(op, ScanOp):
-            self.depth = depth
-            self.recurrence(op)
+        if not isinstance(op, ComputeOp):
+            self.operation(depth, op)
             return
-        if isinstance(op, LoopOp):
-            self.depth = depth
-            self.statements(op)
-            return
-        assert isinstance(op, ComputeOp)
         roots = dict(zip(op.axis, region, strict=True))
         for axis in op.reduce_axis:
             roots[axis] = Span(axis.dom.begin, axis.dom.extent, self.facts.high(axis.dom.extent))
@@ -819,8 +803,9 @@ def _claim(module: IRModule, name: str, args: Sequence[Tensor], plans: Sequence[
         return
     texts = dict.fromkeys(item.text for intrin in intrins for item in intrin.implementations)
     operations = operations_of([t for t in args if not isinstance(t.op, PlaceholderOp)])
-    writer = Writer(PLAIN, args, (), blocks=False)
-    plain = parse(writer.write(operations), writer.loop_bodies, name=FILE, context=module.context)
+    plain = new_module(module.context)
+    with module.context, ir.InsertionPoint(plain.mlir.body), ir.Location.file(*operations[-1].position, 0):
+        Function(PLAIN, args, (), names_of(PLAIN, args, operations)).emit_loops(operations)
     text = str(plain[PLAIN].operation.get_asm(print_generic_op_form=True, use_local_scope=True))
     with module.context:
         function = module[name]
@@ -858,8 +843,6 @@ def _writer(
     operations = operations_of(outputs)
     own = integers_of(args, operations)
     plan = Plan.of(schedule)
-    writer = ScheduledWriter(
-        name, args, own if integers is None else tuple(integers), blocks=False, plan=plan
-    )
-    writer.taken |= set(symbols_of(args, operations))
+    writer = ScheduledWriter(name, args, own if integers is None else tuple(integers), plan=plan)
+    writer.fresh.taken |= set(symbols_of(args, operations))
     return writer, writer.write([stage.op for stage in plan.stages])

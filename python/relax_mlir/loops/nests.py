@@ -1,0 +1,172 @@
+"""Loop nests on tensors as ``linalg`` ops, which can fuse and use kernels.
+
+A nest is in block form if it stores one element, whose indices are all axes that do not reduce. Indices are single
+axes, and the extent of an axis is the size of each dimension that it indexes. Reads may have the index 0 in dimensions
+of 1. Reductions have an initial value and combine the element with a value by ``+``, ``*``, min or max.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from relax_mlir.dialects.dtypes import DType
+from relax_mlir.ir_queries import entry_block
+from relax_mlir.loops.builder import keep_sign
+from relax_mlir.loops.values import Buffer, Scalar
+from relax_mlir.mlir import ir, linalg, tensor
+from relax_mlir.scalars.linalg_builders import generic, projection
+from relax_mlir.symbolic import Dim
+
+COMBINERS = ("add", "multiply", "max", "min")
+"""The functions that combine the elements of a reduction."""
+
+
+class NotBlocks(Exception):
+    """The loops are not in block form."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis of a nest: its extent, and whether it is a reduction axis."""
+
+    name: str
+    extent: Dim
+    reduces: bool
+
+
+@dataclass(frozen=True)
+class Access:
+    """An access to a buffer: the number of the axis per dimension; None: the index 0 in a dimension of 1."""
+
+    buffer: str
+    axes: tuple[int | None, ...]
+
+    @property
+    def moved(self) -> list[int]:
+        """The axes that the access uses, in order."""
+        return [axis for axis in self.axes if axis is not None]
+
+
+@dataclass
+class Nest:
+    """A loop nest that stores `value` in `target`."""
+
+    axes: Sequence[Axis]
+    target: Access
+    loads: Sequence[Access]
+    """The accesses that the value reads, each once."""
+    value: Callable[[Mapping[Access, Scalar]], ir.Value]
+    """Emits the value from the elements of the loads and of the target."""
+    updates: bool = False
+    """True if the value combines the target's element, which is none of `loads`, with others."""
+    initial: Callable[[], ir.Value] | None = None
+    """Emits the initial value of a reduction."""
+    title: str | None = None
+
+    @property
+    def combines(self) -> bool:
+        """True if the value reads the target."""
+        return self.updates or self.target in self.loads
+
+
+@dataclass
+class Nests:
+    """Emits nests of one function, whose `parameters` are tensors by name."""
+
+    parameters: Mapping[str, Buffer]
+    buffers: dict[str, Buffer] = field(default_factory=dict)
+    """The parameters and the allocated buffers."""
+    tensors: dict[str, ir.Value] = field(default_factory=dict)
+    """The current value of each buffer."""
+    written: dict[str, None] = field(default_factory=dict)
+    patterns: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.buffers.update(self.parameters)
+        self.tensors.update({name: buffer.ssa for name, buffer in self.parameters.items()})
+
+    def allocate(
+        self, name: str, shape: tuple[Dim, ...], size: Callable[[Dim], ir.Value], element: DType
+    ) -> Buffer:
+        """Emit an empty tensor; `size` gives the value of a dimension that is not an integer."""
+        sizes = [dim if isinstance(dim, int) else size(dim) for dim in shape]
+        memory = tensor.empty(sizes, element.storage_type())
+        keep_sign(memory, element)
+        self.tensors[name] = memory
+        self.buffers[name] = Buffer(name, memory, shape, element, len(shape))
+        return self.buffers[name]
+
+    def emit(self, nest: Nest) -> None:
+        """Emit one nest as a ``linalg.generic``."""
+        name = nest.target.buffer
+        indexing = {number for access in (nest.target, *nest.loads) for number in access.moved}
+        if len(indexing) != len(nest.axes):
+            raise NotBlocks
+        if nest.initial is not None:
+            self.tensors[name] = linalg.fill(nest.initial(), outs=[self.tensors[name]])
+            self.written[name] = None
+        elif nest.combines and name not in self.written:
+            raise NotBlocks
+        local = set(self.buffers) - set(self.parameters)
+        if any(access.buffer in local and access.buffer not in self.written for access in nest.loads):
+            raise NotBlocks
+        inputs = [access for access in nest.loads if access != nest.target]
+
+        def body(*arguments: ir.Value) -> ir.Value:
+            return nest.value(
+                {
+                    access: Scalar(argument, self.buffers[access.buffer].dtype)
+                    for access, argument in zip([*inputs, nest.target], arguments, strict=True)
+                }
+            )
+
+        rank = len(nest.axes)
+        kinds = ["reduction" if axis.reduces else "parallel" for axis in nest.axes]
+        maps = [projection(rank, access.axes) for access in inputs]
+        ins = [self.tensors[access.buffer] for access in inputs]
+        out_map = projection(rank, nest.target.axes)
+        (result,) = generic(ins, maps, [self.tensors[name]], [out_map], kinds, body)
+        if nest.title is not None:
+            result.owner.location = ir.Location.name(nest.title, result.owner.location)
+        if name not in local and any(access.buffer in local for access in _copied(result, inputs, nest)):
+            raise NotBlocks  # it would fold to a local tensor, but the result must be the caller's
+        self.tensors[name] = result
+        self.written[name] = None
+        self.patterns.append(_pattern(nest, inputs))
+
+    def results(self) -> list[ir.Value]:
+        """The results of the function: its last parameters, which the nests have written."""
+        names = list(self.parameters)
+        results = names[len(names) - sum(name in self.parameters for name in self.written) :]
+        if not self.patterns or any(name not in self.written for name in results):
+            raise NotBlocks
+        return [self.tensors[name] for name in results]
+
+    @property
+    def pattern(self) -> str:
+        """The fusion pattern of the whole function."""
+        return self.patterns[0] if len(self.patterns) == 1 else "opaque"
+
+
+def _copied(result: ir.Value, inputs: Sequence[Access], nest: Nest) -> list[Access]:
+    """The input of a nest that is a plain copy; else empty."""
+    body = entry_block(result.owner)
+    yielded = body.operations[len(body.operations) - 1].operation.operands[0]
+    if not isinstance(yielded, ir.BlockArgument) or yielded.arg_number >= len(inputs):
+        return []
+    access = inputs[yielded.arg_number]
+    return [access] if access.axes == nest.target.axes else []
+
+
+def _pattern(nest: Nest, inputs: Sequence[Access]) -> str:
+    """The fusion pattern of the nest (see `relax_mlir.dialects.attributes.Pattern`)."""
+    if nest.initial is not None:
+        return "reduction"
+    if nest.combines:
+        return "opaque"
+    if all(access.axes == nest.target.axes for access in inputs):
+        return "elementwise"
+    places = [[nest.target.axes.index(n) for n in access.moved] for access in inputs]
+    ordered = all(place == sorted(place) for place in places)
+    return "broadcast" if ordered else "injective"
