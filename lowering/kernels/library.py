@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import io
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 from relax_mlir.dialects.attributes import LINKS_KERNELS, MAY_FAIL, SAYS_PLACE, SEPARATE, SHARED_GROUP
 from relax_mlir.fork_safety import Order, process_lock
@@ -35,6 +37,7 @@ class Kernel:
     - `exported`: the types of the functions that other modules call, by name; the first name is that of the kernel.
     - `failing`: those of them that take memory, so that calls may fail; `parallel`: those with parallel loops.
     - `needs`: the names of the kernels that it calls.
+    - `objects`: its object files if they come from a cache (see `kernels_from`); then there is no source.
     """
 
     target: Target
@@ -43,6 +46,7 @@ class Kernel:
     failing: frozenset[str]
     parallel: frozenset[str]
     needs: tuple[str, ...]
+    objects: tuple[bytes, ...] = ()
 
     @property
     def name(self) -> str:
@@ -61,6 +65,19 @@ class Kernel:
 _kernels: OrderedDict[tuple[Target, str], Kernel] = OrderedDict()
 """The kernels that have been emitted, the most recently used ones last."""
 _lock = process_lock(Order.KEPT_CODE)
+
+Find: TypeAlias = Callable[[Target, str], Kernel | None]
+_find: ContextVar[Find | None] = ContextVar("find", default=None)
+
+
+@contextmanager
+def kernels_from(find: Find | None) -> Iterator[None]:
+    """Take compiled kernels from a cache: `find` returns the kernel of a target and name, or None."""
+    token = _find.set(find)
+    try:
+        yield
+    finally:
+        _find.reset(token)
 
 
 def define(
@@ -116,17 +133,36 @@ def scratch_module(emit: Callable[[e.Block], object]) -> ir.Module:
 
 
 def _kernel(target: Target, exported: Sequence[str], emit: Callable[[e.Block], object]) -> Kernel:
-    """The kernel with these functions, emitted if it is not kept."""
-    key = target, exported[0]
+    """The kernel with these functions, emitted if neither this process nor the cache has it."""
+    kernel = _kept(target, exported[0])
+    if kernel is None:
+        kernel = _emitted(target, exported, emit)
+        _keep(kernel)
+    return kernel
+
+
+def _kept(target: Target, name: str) -> Kernel | None:
+    """The kernel of a name, with those that it needs, from this process or the cache of `kernels_from`."""
+    find = _find.get()
     with _lock:
-        kernel = _kernels.get(key)
-    kernel = kernel or _emitted(target, exported, emit)
+        kernel = _kernels.get((target, name))
+    if kernel is None and find is not None:
+        kernel = find(target, name)
+        if kernel is not None and any(_kept(target, needed) is None for needed in kernel.needs):
+            return None
+    if kernel is not None:
+        _keep(kernel)
+    return kernel
+
+
+def _keep(kernel: Kernel) -> None:
+    """Keep a kernel as the most recently used one."""
+    key = kernel.target, kernel.name
     with _lock:
         _kernels[key] = kernel
         _kernels.move_to_end(key)
         if len(_kernels) > KEPT:
             _kernels.popitem(last=False)
-    return kernel
 
 
 def _emitted(target: Target, exported: Sequence[str], emit: Callable[[e.Block], object]) -> Kernel:

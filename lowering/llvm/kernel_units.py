@@ -14,9 +14,10 @@ from relax_mlir.transform.context import REPRODUCERS, VERIFY_EACH
 
 
 def units_of(kernels: Iterable[Kernel]) -> Iterator[Part]:
-    """The compilation units of kernels, which are lowered in the current context."""
+    """The compilation units of kernels without object files, which are lowered in the current context."""
     for kernel in kernels:
-        yield from _units(kernel)
+        if not kernel.objects:
+            yield from _units(kernel)
 
 
 @functools.lru_cache(KEPT)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from time import perf_counter
 
@@ -15,11 +15,11 @@ from relax_mlir.lowering.entry.instrument_calls import Site, profiled_sites
 from relax_mlir.lowering.expand.expand_ops import mentions_low_precision
 from relax_mlir.lowering.kernels.early_kernels import early_kernels
 from relax_mlir.lowering.kernels.gemm.lower_contractions import LowerContractions
-from relax_mlir.lowering.kernels.library import kernels_of
+from relax_mlir.lowering.kernels.library import Kernel, kernels_from, kernels_of
 from relax_mlir.lowering.llvm.kernel_units import units_of
 from relax_mlir.lowering.pipeline import Phase, phases
 from relax_mlir.mlir import ir
-from relax_mlir.runtime import build_setup, compile_units, memory, threads
+from relax_mlir.runtime import build_setup, compile_units, kernel_store, memory, threads
 from relax_mlir.runtime.build_setup import LEGALIZING, MACHINE_CODE, CompileReport, Options
 from relax_mlir.runtime.compile_cache import CacheSlot
 from relax_mlir.runtime.compile_units import PartCompiler, compile_rest
@@ -121,6 +121,14 @@ def _start_kernels(module: ir.Module, target: Target, compiler: PartCompiler) ->
                 compiler.start(units_of([kernel]))
 
 
+def _add_kernels(module: ir.Module, kernels: Sequence[Kernel], compiler: PartCompiler) -> None:
+    """Add the code of kernels to that of a module."""
+    with module.context:
+        compiler.add(units_of(kernels))
+    for kernel in kernels:
+        compiler.add_objects(kernel.objects)
+
+
 def _compile_with(
     work: IRModule, verify_each: bool, target: Target, slot: CacheSlot | None, options: Options
 ) -> Executable:
@@ -135,7 +143,8 @@ def _compile_with(
     compiler = PartCompiler(
         shared_libraries(), context.opt_level, is_kept, low_precision, FunctionCpu.of(target)
     )
-    with compiler:
+    linked: list[Kernel] = []
+    with compiler, kernels_from(kernel_store.load if is_kept else None):
         compiler.meanwhile(warm_up(target.num_threads))
         apart = compiler.add if SUPPORTED and not verify_each else None
         if apart:  # the cheapest unit to generate comes first, so that another CPU can start
@@ -155,8 +164,8 @@ def _compile_with(
                 table = table_entries(work.mlir)
                 facts = facts.with_facts_of(work.mlir)
                 if apart:
-                    with work.mlir.context:
-                        apart(units_of(kernels_of(work.mlir, target)))
+                    linked = kernels_of(work.mlir, target)
+                    _add_kernels(work.mlir, linked, compiler)
             seconds[phase.name] = perf_counter() - started
         flat = work
         if verify_each:  # otherwise units are lowered to the LLVM dialect separately, unobserved
@@ -167,6 +176,10 @@ def _compile_with(
         started = perf_counter()
         build_setup.begin_step(MACHINE_CODE)
         code, objects = compile_rest(flat.mlir, compiler)
+        if is_kept:
+            for kernel in linked:
+                if not kernel.objects:
+                    kernel_store.save(kernel, [compiler.code(unit) for unit in units_of([kernel])])
         interface = facts.with_entries_of(flat.mlir)
         executable = Executable(Engine(code, interface, constant_table(table), objects))
     seconds[MACHINE_CODE] = perf_counter() - started

@@ -317,6 +317,7 @@ class PartCompiler:
         self._wanted: list[tuple[_Task, Part]] = []
         """Everything that was added, each with the task that compiles it."""
         self._by_key: dict[str, _Task] = {}
+        self._objects: list[bytes] = []
         self._left: list[_Task] = []
         """The tasks that have not been started."""
         self._warm_up: list[Callable[[], None]] = []
@@ -359,6 +360,14 @@ class PartCompiler:
         """Start compiling units that are part of the executable."""
         self._wanted += self._start(parts)
 
+    def add_objects(self, objects: Iterable[bytes]) -> None:
+        """Add object files that are part of the executable."""
+        self._objects += objects
+
+    def code(self, part: Part) -> bytes:
+        """Return the object file of a unit that was added, after `objects`."""
+        return next(task.code for task, other in self._wanted if other == part)
+
     def start(self, parts: Iterable[Part]) -> None:
         """Start compiling units that will probably be added."""
         self._start(parts)
@@ -399,7 +408,7 @@ class PartCompiler:
         self._left = _by_size(task for task in self._by_key.values() if not task.code)
 
     def objects(self) -> list[bytes]:
-        """Return the object files of all units, in the order in which they were added.
+        """Return the object files of all units, in the order in which they were added, and those of `add_objects`.
 
         Raises CompileError if a unit cannot be lowered or compiled, or calls an undefined function.
         """
@@ -408,10 +417,11 @@ class PartCompiler:
         for other in self._others:
             if not other.cancelled():
                 other.result()
-        return [
+        compiled = [
             with_symbol_names(task.code, dict(part.renamed)) if part.renamed else task.code
             for task, part in self._wanted
         ]
+        return [*compiled, *self._objects]
 
     def _find(self, task: _Task, key: str) -> bool:
         """Look up a task's code in the caches; return True if it was found."""

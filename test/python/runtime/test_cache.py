@@ -22,6 +22,7 @@ from relax_mlir.instrument import PassStatistics
 from relax_mlir.runtime import cache_key, cache_store, fast_call, memory, threads
 from relax_mlir.runtime.compile_units import SHARED_ENTRY
 from relax_mlir.runtime.elf import SUPPORTED
+from relax_mlir.runtime.kernel_store import KERNEL_ENTRY
 from relax_mlir.target import Target
 from relax_mlir.transform import PassContext
 
@@ -65,7 +66,8 @@ def hit(mod: rx.IRModule, **options: Any) -> bool:
 
 def entries(folder: Path) -> list[Path]:
     """The entries of modules."""
-    return sorted(path for path in folder.glob("*.entry") if not path.name.startswith(SHARED_ENTRY))
+    parts = (SHARED_ENTRY, KERNEL_ENTRY)
+    return sorted(path for path in folder.glob("*.entry") if not path.name.startswith(parts))
 
 
 def test_a_second_build_gives_the_same_function(folder: Path) -> None:

@@ -26,6 +26,7 @@ from relax_mlir.mlir import ir
 from relax_mlir.runtime import cache_store, compile_units, elf, machine_code
 from relax_mlir.runtime.compile_units import SHARED_ENTRY, lowered_part
 from relax_mlir.runtime.executable import DEFAULT_OPT_LEVEL
+from relax_mlir.runtime.kernel_store import KERNEL_ENTRY
 from relax_mlir.runtime.machine_code import ObjectCode, object_code
 from relax_mlir.target import Target, usable_cpus
 
@@ -160,6 +161,8 @@ def test_a_kernel_that_cannot_be_loaded_is_compiled_again(
     wanted = shared(compiled)
     for path in folder.glob(f"{SHARED_ENTRY}*"):
         cache_store.store(path.stem, b"\x7fELF, but no more than that")
+    for path in folder.glob(f"{KERNEL_ENTRY}*"):
+        path.unlink()
     kept_parts.forget(monkeypatch)
     compiled.clear()
     with pytest.warns(cache_store.CacheWarning, match="cannot be loaded"):

@@ -38,6 +38,14 @@ def module_of(
     return module
 
 
+class HostKernels(dict[GemmKernel, Compiled]):
+    """GEMMs for the host, compiled in the current context at their first use."""
+
+    def __missing__(self, kernel: GemmKernel) -> Compiled:
+        self[kernel] = Compiled(module_of(kernel, Target.host()))
+        return self[kernel]
+
+
 def guarded(shape: tuple[int, int], dtype: np.dtype, pitch: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """A matrix of canaries inside a buffer of canaries; `pitch` more elements between its rows."""
     rows, columns = shape
