@@ -327,6 +327,7 @@ API = (
     "relax_mlir.transform.codegens",
     "relax_mlir.transform.codegen_region",
     "relax_mlir.contrib.openblas",
+    "relax_mlir.tvm",
     "relax_mlir.expr",
     "relax_mlir.expr_functor",
     "relax_mlir.rewrite",

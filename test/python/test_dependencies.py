@@ -67,7 +67,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     ),
     frozenset({"lowering", "strategy"}),
     frozenset({"bytecode", "random", "runtime", "profiler", "vm", "export"}),
-    frozenset({"tools", "frontend", "distributed", "contrib", "tuning"}),
+    frozenset({"tools", "frontend", "distributed", "contrib", "tuning", "tvm"}),
 )
 """The parts of the package, lowest first: a part imports its own layer and those below it."""
 
