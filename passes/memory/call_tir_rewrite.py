@@ -227,11 +227,13 @@ class _Rewriter:
         return tensor
 
     def _call_packed(self, op: ir.Operation) -> None:
-        """Copy tensor arguments that the call may change and that others read."""
+        """Copy tensor arguments that the call may change and that others read, and those in tuples."""
         defining = defining_op(op.operands[0])
         assert defining is not None  # effects are explicit: the call has a tuple of its own
         given = dict.fromkeys(v for v in defining.operands if isinstance(struct_info(v.type), Tensor))
         copies = {v: self._copy(v, op) for v in given if not self._is_owned(v, op, defining)}
+        tuples = dict.fromkeys(v for v in defining.operands if isinstance(v.type, ir.TupleType))
+        copies |= {v: self._copied_fields(v, op) for v in tuples}
         if copies:
             with ir.InsertionPoint(op):
                 op.operands[0] = pack([copies.get(v, v) for v in defining.operands], op.location)
@@ -241,6 +243,21 @@ class _Rewriter:
                 updated.operands[0] = copies.get(value, value)
                 if op.results[0].type == ir.TupleType.get_tuple([]):
                     self.owned.add(updated.results[0])
+
+    def _copied_fields(self, value: ir.Value, call: ir.Operation) -> ir.Value:
+        """A tuple of copies of the tensors in a tuple: a tuple keeps its elements when a call changes them."""
+        types = ir.TupleType(value.type)
+        with ir.InsertionPoint(call):
+            fields = unpack(value, [types.get_type(i) for i in range(types.num_types)])
+        kept: list[ir.Value] = []
+        for item in fields:
+            if isinstance(item.type, ir.TupleType):
+                kept.append(self._copied_fields(item, call))
+            else:
+                is_tensor = isinstance(struct_info(item.type), Tensor)
+                kept.append(self._copy(item, call) if is_tensor else item)
+        with ir.InsertionPoint(call):
+            return pack(kept, call.location)
 
     def _is_owned(self, value: ir.Value, call: ir.Operation, defining: ir.Operation) -> bool:
         """True if only `call` needs the elements that `value` holds before it."""

@@ -348,3 +348,22 @@ def test_equal_expressions_are_tensors_of_their_own() -> None:
     np.testing.assert_array_equal(seen[0], 3 * X)
     np.testing.assert_array_equal(b, 3 * X + 1)
     np.testing.assert_array_equal(c, 3 * X)
+
+
+@pytest.mark.parametrize("mode", ["native", "bytecode"])
+def test_tensors_in_a_tuple_argument_are_copies(mode: Any) -> None:
+    def change(fields: Any) -> None:
+        np.from_dlpack(fields[0])[...] += 1
+        np.from_dlpack(fields[1][0])[...] += 1
+
+    tvm_ffi.register_global_func("test.change_fields", change, override=True)
+    bb, x = rx.BlockBuilder(), rx.Var("x", rx.Tensor(("n",), "float32"))
+    with bb.function("main", [x]):
+        y, z = bb.emit(x + 1.0), bb.emit(x + 2.0)
+        R.call_packed("test.change_fields", bb.emit(R.make_tuple(y, R.make_tuple(z))))
+        bb.emit_func_output(bb.emit(R.make_tuple(y * 1.0, z * 1.0)))
+    built = rx.build(bb.get(), exec_mode=mode)
+    main = built["main"] if mode == "native" else rx.VirtualMachine(built)["main"]
+    y, z = numpy(main(X))
+    np.testing.assert_array_equal(y, X + 1)
+    np.testing.assert_array_equal(z, X + 2)
