@@ -5,22 +5,25 @@ Their names contain the dtype and the size: ``gemm_float32_8x32``, ``dot_float64
 
 from __future__ import annotations
 
+import functools
 import re
-from functools import lru_cache
+from collections.abc import Callable, Sequence
 
 from relax_mlir.dialects import dtypes
 from relax_mlir.error import ArgumentError, DTypeError
-from relax_mlir.script.parser import parse
-from relax_mlir.symbolic import symbol
+from relax_mlir.ir_module import IRModule
+from relax_mlir.loops.builder import LoopBuilder
+from relax_mlir.loops.values import Buffer, Indices, Term
+from relax_mlir.symbolic import Dim, ceildiv, symbol
 from relax_mlir.target import Target, register_tile
+from relax_mlir.te.prim_func import create_prim_func
 from relax_mlir.te.reductions import reduce_axis
 from relax_mlir.te.reductions import sum as sum_of
 from relax_mlir.te.schedule.tensor_intrin import TensorIntrin, decl_tensor_intrin
-from relax_mlir.te.tensors import compute, placeholder
+from relax_mlir.te.tensors import LoopOp, Tensor, compute, placeholder
 
 __all__ = ["axpy", "dot", "gemm"]
 
-FILE = "<intrinsic>"
 PRODUCTS = ("float32", "float64")
 """Dtypes of GEMM intrinsics."""
 OTHERS = ("float32", "float64", "int32", "int64")
@@ -29,44 +32,6 @@ MAX_ROWS, MAX_COLUMNS = 64, 4096
 """Loops over rows are unrolled."""
 DOT_LANES = 64
 """Number of parallel accumulators of a dot product."""
-
-_GEMM = """
-@T.prim_func
-def {name}(
-    A: T.Buffer(({rows}, "k"), "{dtype}"),
-    B: T.Buffer(("k", {columns}), "{dtype}"),
-    C: T.Buffer(({rows}, {columns}), "{dtype}"),
-):
-    sums = T.alloc_buffer(({rows}, {columns}), "{dtype}", scope="local")
-    for i in T.unroll({rows}):
-        for j in T.vectorized({columns}):
-            sums[i, j] = {start}
-    for r in range(k):
-        for i in T.unroll({rows}):
-            for j in T.vectorized({columns}):
-                sums[i, j] = sums[i, j] + A[i, r] * B[r, j]
-    for i in T.unroll({rows}):
-        for j in T.vectorized({columns}):
-            C[i, j] = sums[i, j]
-"""
-_DOT = """
-@T.prim_func
-def {name}(A: T.Buffer(("k",), "{dtype}"), B: T.Buffer(("k",), "{dtype}"), C: T.Buffer((), "{dtype}")):
-    sums = T.alloc_buffer(({lanes},), "{dtype}", scope="local")
-    for l in T.vectorized({lanes}):
-        sums[l] = T.{dtype}(0)
-    for t in range((k + {last}) // {lanes}):
-        for l in T.vectorized(T.min({lanes}, k - t * {lanes})):
-            sums[l] = sums[l] + A[t * {lanes} + l] * B[t * {lanes} + l]
-{halves}
-    C[()] = {start} + sums[0]
-"""
-_AXPY = """
-@T.prim_func
-def {name}(A: T.Buffer((1,), "{dtype}"), B: T.Buffer((1, "n"), "{dtype}"), C: T.Buffer(("n",), "{dtype}")):
-    for j in T.vectorized(n):
-        C[j] = {start} + A[0] * B[0, j]
-"""
 
 
 def gemm(
@@ -112,7 +77,7 @@ def built_in_names() -> list[str]:
     return [*products, *(f"{kind}_{dtype}" for kind in ("dot", "axpy") for dtype in OTHERS)]
 
 
-@lru_cache(maxsize=256)
+@functools.lru_cache(maxsize=256)
 def built_in(name: str) -> TensorIntrin | None:
     """The project's own intrinsic of a name, or None."""
     product = re.fullmatch(rf"gemm_({'|'.join(PRODUCTS)})_([1-9]\d{{0,3}})x([1-9]\d{{0,3}})", name)
@@ -125,16 +90,43 @@ def built_in(name: str) -> TensorIntrin | None:
     return _dot(name, other[2]) if other[1] == "dot" else _axpy(name, other[2])
 
 
+Start = Callable[[Buffer, Indices], Term]
+"""The value from which a sum begins, by the element that it is stored in."""
+
+
+STARTS: tuple[Start, Start] = (lambda out, at: 0, lambda out, at: out[at])
+"""The start of a sum of its own, and that of an update."""
+
+
+def _prim(
+    name: str, inputs: Sequence[Tensor], shape: Sequence[Dim], body: Callable[..., None], start: Start
+) -> IRModule:
+    """A prim func whose output is filled by `body`, a body of a `LoopOp` that also gets the start."""
+    op = LoopOp(inputs, [shape], [inputs[0].dtype], functools.partial(body, start), "C")
+    return create_prim_func([*inputs, *op.outputs], name)
+
+
 def _gemm(name: str, dtype: str, rows: int, columns: int) -> TensorIntrin:
     k = symbol("k")
     a, b = placeholder((rows, k), dtype, "a"), placeholder((k, columns), dtype, "b")
     r = reduce_axis((0, k), "r")
     c = compute((rows, columns), lambda i, j: sum_of(a[i, r] * b[r, j], axis=r), "c")
-    body, update = (
-        parse(_GEMM.format(name=name, dtype=dtype, rows=rows, columns=columns, start=start), name=FILE)
-        for start in (f"T.{dtype}(0)", "C[i, j]")
-    )
-    return decl_tensor_intrin(c, lambda ins, outs: (body, None, update), name)
+
+    def body(start: Start, loops: LoopBuilder, x: Buffer, y: Buffer, out: Buffer) -> None:
+        sums = loops.alloc((rows, columns), dtype, "sums")
+        with loops.loop(rows, kind="unroll") as i, loops.loop(columns, kind="vectorized") as j:
+            sums[i, j] = start(out, (i, j))
+        with (
+            loops.loop(k) as depth,
+            loops.loop(rows, kind="unroll") as i,
+            loops.loop(columns, kind="vectorized") as j,
+        ):
+            sums[i, j] = sums[i, j] + x[i, depth] * y[depth, j]
+        with loops.loop(rows, kind="unroll") as i, loops.loop(columns, kind="vectorized") as j:
+            out[i, j] = sums[i, j]
+
+    whole, update = (_prim(name, [a, b], (rows, columns), body, start) for start in STARTS)
+    return decl_tensor_intrin(c, lambda ins, outs: (whole, None, update), name)
 
 
 def _dot(name: str, dtype: str) -> TensorIntrin:
@@ -142,25 +134,25 @@ def _dot(name: str, dtype: str) -> TensorIntrin:
     a, b = placeholder((k,), dtype, "a"), placeholder((k,), dtype, "b")
     r = reduce_axis((0, k), "r")
     c = compute((), lambda: sum_of(a[r] * b[r], axis=r), "c")
-    halves, width = [], DOT_LANES // 2
-    while width:
-        halves += [f"    for l in T.vectorized({width}):", f"        sums[l] = sums[l] + sums[l + {width}]"]
-        width //= 2
-    body, update = (
-        parse(
-            _DOT.format(
-                name=name,
-                dtype=dtype,
-                lanes=DOT_LANES,
-                last=DOT_LANES - 1,
-                halves="\n".join(halves),
-                start=start,
-            ),
-            name=FILE,
-        )
-        for start in (f"T.{dtype}(0)", "C[()]")
-    )
-    return decl_tensor_intrin(c, lambda ins, outs: (body, None, update), name)
+
+    def body(start: Start, loops: LoopBuilder, x: Buffer, y: Buffer, out: Buffer) -> None:
+        sums = loops.alloc((DOT_LANES,), dtype, "sums")
+        with loops.loop(DOT_LANES, kind="vectorized") as lane:
+            sums[lane] = 0
+        with loops.loop(ceildiv(k, DOT_LANES)) as step:
+            count = loops.min(DOT_LANES, loops.size(k) - step * DOT_LANES)
+            with loops.loop(count, kind="vectorized") as lane:
+                at = step * DOT_LANES + lane
+                sums[lane] = sums[lane] + x[at] * y[at]
+        width = DOT_LANES // 2
+        while width:
+            with loops.loop(width, kind="vectorized") as lane:
+                sums[lane] = sums[lane] + sums[lane + width]
+            width //= 2
+        out[()] = start(out, ()) + sums[0]
+
+    whole, update = (_prim(name, [a, b], (), body, start) for start in STARTS)
+    return decl_tensor_intrin(c, lambda ins, outs: (whole, None, update), name)
 
 
 def _axpy(name: str, dtype: str) -> TensorIntrin:
@@ -168,8 +160,10 @@ def _axpy(name: str, dtype: str) -> TensorIntrin:
     a, b = placeholder((1,), dtype, "a"), placeholder((1, n), dtype, "b")
     r = reduce_axis((0, 1), "r")
     c = compute((n,), lambda j: sum_of(a[r] * b[r, j], axis=r), "c")
-    body, update = (
-        parse(_AXPY.format(name=name, dtype=dtype, start=start), name=FILE)
-        for start in (f"T.{dtype}(0)", "C[j]")
-    )
-    return decl_tensor_intrin(c, lambda ins, outs: (body, None, update), name)
+
+    def body(start: Start, loops: LoopBuilder, x: Buffer, y: Buffer, out: Buffer) -> None:
+        with loops.loop(n, kind="vectorized") as j:
+            out[j] = start(out, j) + x[0] * y[0, j]
+
+    whole, update = (_prim(name, [a, b], (n,), body, start) for start in STARTS)
+    return decl_tensor_intrin(c, lambda ins, outs: (whole, None, update), name)
