@@ -13,13 +13,17 @@ from relax_mlir.mlir import ir
 from relax_mlir.te.evaluate import Evaluator
 from relax_mlir.te.expressions import (
     DATA_PARALLEL,
+    INDEX,
     Binary,
     Call,
     Expr,
+    ExprLike,
     IterVar,
     Leaf,
     Load,
     ScalarVar,
+    as_expr,
+    substitute,
     variables_of,
 )
 from relax_mlir.te.recurrence import ScanOp
@@ -113,19 +117,23 @@ class Loops:
         source: Sequence[Expr],
     ) -> None:
         """Combine values with the current elements."""
-        read = [(var, target, at) for var, (target, at) in zip(combiner.lhs, elements, strict=True)]
+        read: dict[Expr, ExprLike] = {
+            var: self.current(target, at) for var, (target, at) in zip(combiner.lhs, elements, strict=True)
+        }
         if is_one_operation(combiner):
-            self.load(read)
+            self.variables[combiner.lhs[0]] = self.value(as_expr(read[combiner.lhs[0]]))
         for var, part in zip(combiner.rhs, source, strict=True):
             self.variables[var] = self.value(part)
-        if not is_one_operation(combiner):
-            self.load(read)
-        self.store(elements, combiner.result)
+        if is_one_operation(combiner):
+            self.store(elements, combiner.result)
+        else:
+            self.store(elements, [substitute(item, read) for item in combiner.result])
 
-    def load(self, elements: Sequence[tuple[ScalarVar, Tensor, Sequence[Term]]]) -> None:
-        """Bind variables to elements."""
-        for var, target, at in elements:
-            self.variables[var] = self.buffers[target][at]
+    def current(self, target: Tensor, at: Sequence[Term]) -> Load:
+        """The current element of a result, which is read where it is needed: a branch predicts better."""
+        places = [ScalarVar("at", INDEX) for _ in at]
+        self.variables |= zip(places, at, strict=True)
+        return Load(target, places)
 
     def reduced_by_rows(self, op: ComputeOp, value: Reduction, targets: Sequence[Tensor]) -> bool:
         """Emit a reduction along one axis in a step of a scan, with the last two dimensions innermost.

@@ -1,4 +1,4 @@
-"""Print tensor expressions in the T language: one block per computation, or loops."""
+"""Print the statements of schedules in the T language, and relate them to lines of the user's source."""
 
 from __future__ import annotations
 
