@@ -9,6 +9,7 @@ from relax_mlir.analysis.call_graph import impure_functions, recursion
 from relax_mlir.dialects.attributes import CODEGEN, COMPOSITE
 from relax_mlir.dialects.calls import call_dps_packed, require_destinations
 from relax_mlir.dialects.closures import ExternFunc
+from relax_mlir.dialects.location import replacing
 from relax_mlir.dialects.types import Tensor, Tuple
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import ArgumentError, RelaxError, expect
@@ -58,11 +59,16 @@ def _generate(function: func.FuncOp, library: str, composites: Mapping[str, func
     with ir.InsertionPoint(block), function.location:
         region = CodegenRegion(view, block, composites)
         try:
-            made = _as_value(library, region, generate(region))
+            given = generate(region)
+            with replacing(function.location):
+                made = _as_value(library, region, given)
         except RelaxError as error:
             error.add_hint(f"in the code generator '{library}', for function '{region.name}'")
             raise
-        result = fit(made, region.result, f"what the code generator '{library}' gives for '{region.name}'")
+        with replacing(function.location):
+            result = fit(
+                made, region.result, f"what the code generator '{library}' gives for '{region.name}'"
+            )
         func.ReturnOp([result.ssa])
     if {*impure_functions({region.name: function})}:
         raise ArgumentError(

@@ -11,10 +11,12 @@
 // CHECK-NEXT: %ab = builtin.unrealized_conversion_cast %product
 // CHECK-NEXT: %b = "relax.call"(%ab) {callee = @g}
 // CHECK-NEXT: return %b
+// A call of a packed function that is named has the location of the function, as has the return.
 // CHECK-LABEL: func.func @g
 // CHECK-NOT: relax.codegen
-// CHECK: %[[ARGS:[0-9]+]] = builtin.unrealized_conversion_cast %x
-// CHECK-NEXT: "relax.call_dps_packed"(%[[ARGS]]) {arg_spec = [unit], func = "my.packed"}
+// CHECK: %[[ARGS:[0-9]+]] = builtin.unrealized_conversion_cast %x : {{.*}} loc("{{.*}}registered.mlir":[[# @LINE + 19]]:1){{$}}
+// CHECK-NEXT: %[[R:[0-9]+]] = "relax.call_dps_packed"(%[[ARGS]]) {arg_spec = [unit], func = "my.packed"} : {{.*}} loc("{{.*}}registered.mlir":[[# @LINE + 18]]:1){{$}}
+// CHECK-NEXT: return %[[R]] : {{.*}} loc("{{.*}}registered.mlir":[[# @LINE + 17]]:1){{$}}
 func.func @main(%x: !t) -> !t {
   %ax = builtin.unrealized_conversion_cast %x : !t to tuple<!t>
   %a = "relax.call"(%ax) {callee = @f} : (tuple<!t>) -> !t
