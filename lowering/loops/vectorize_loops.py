@@ -665,8 +665,7 @@ class LaneChunks:
         count, begin = trip_count(loop), constant_of(loop.operands[0])
         most = most_bound(loop.operands[1])
         if count is not None and begin is not None:
-            self._constant(begin, count)
-            lanes = min(self.wide, _power_above(count))
+            lanes = self._constant(begin, count)
         elif begin is not None and most is not None and self._fits(most - begin):
             lanes = self._bounded(begin, most - begin)
         else:
@@ -682,8 +681,8 @@ class LaneChunks:
         mask = None if active is None else simd.mask(active, count)
         LaneBody(self.plan, Lanes(first, count, mask, active=active), self.forms).emit()
 
-    def _constant(self, begin: int, count: int) -> None:
-        """Emit a constant number of iterations: whole vectors, then smaller ones."""
+    def _constant(self, begin: int, count: int) -> int:
+        """Emit a constant number of iterations: whole vectors, then smaller ones; return the lanes of the widest."""
         whole = count // self.wide
         end = begin + whole * self.wide
         if whole > MAX_BODIES:
@@ -692,17 +691,19 @@ class LaneChunks:
         else:
             for start in range(begin, end, self.wide):
                 self._chunk(start, self.wide)
-        rest = count - whole * self.wide
+        rest, widest = count - whole * self.wide, self.wide if whole else 1
         if rest.bit_count() > 2 and self.can_mask:
             lanes = _power_above(rest)
             self._chunk(end, lanes, rest)
-            return
+            return max(widest, lanes)
         for lanes in _powers(rest):
+            widest = max(widest, lanes)
             if lanes == 1:
                 clone_ops(body_of(self.plan.loop), {variable_of(self.plan.loop): emit.index(end)})
             else:
                 self._chunk(end, lanes)
             end += lanes
+        return widest
 
     def _bounded(self, begin: int, most: int) -> int:
         """Emit up to `most` iterations: masked vectors, each skipped if its mask is empty."""

@@ -1,6 +1,7 @@
 // RUN: relax-opt %s --vectorize-loops="target='cpu -mcpu=haswell'" --explain-loops -o %t 2>%t.report
 // RUN: filecheck %s < %t
 // RUN: filecheck %s --check-prefix=WHY < %t.report
+// RUN: relax-opt %s --vectorize-loops="target='cpu -mcpu=x86-64-v2'" --explain-loops -o %t 2>&1 | filecheck %s --check-prefix=NO-MASKS
 // vectorize_loops.py, dependence.py, report.py: loops that are not proved to be independent stay, and say why.
 
 // CHECK-NOT: vector.
@@ -33,7 +34,14 @@
 // WHY: vectorized from_halves: 32 iterations at once, at
 // WHY: vectorized shifted: 32 iterations at once, at
 // WHY: vectorized to_ten: 32 iterations at once, at
-// WHY-NEXT: 20 as their kind says, 16 serial
+// WHY: vectorized three: 2 iterations at once, at
+// WHY: vectorized seven: 8 iterations at once, at
+// WHY: vectorized forty: 32 iterations at once, at
+// WHY-NEXT: 23 as their kind says, 16 serial
+
+// NO-MASKS: vectorized three: 2 iterations at once, at
+// NO-MASKS: vectorized seven: 4 iterations at once, at
+// NO-MASKS: vectorized forty: 16 iterations at once, at
 
 // CHECK-LABEL: func.func private @chain
 // CHECK: relax.loop_note = "vectorized: parameter 0 is stored where other iterations may access it"
@@ -522,6 +530,36 @@ func.func private @to_ten(%a: memref<?xf32>, %v: f32, %m: index) attributes {rel
   %n = memref.dim %a, %c0 : memref<?xf32>
   %c10 = arith.constant 10 : index
   scf.for %i = %m to %c10 step %c1 {
+    memref.store %v, %a[%i] : memref<?xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+
+// The widest vector that runs is reported: three iterations are vectors of 2 and 1 lanes, seven are one masked vector of 8,
+// or without masks vectors of 4, 2 and 1. Behind whole vectors, the rest does not count.
+func.func private @three(%a: memref<?xf32>, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  scf.for %i = %c0 to %c3 step %c1 {
+    memref.store %v, %a[%i] : memref<?xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+func.func private @seven(%a: memref<?xf32>, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c7 = arith.constant 7 : index
+  scf.for %i = %c0 to %c7 step %c1 {
+    memref.store %v, %a[%i] : memref<?xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+func.func private @forty(%a: memref<?xf32>, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c40 = arith.constant 40 : index
+  scf.for %i = %c0 to %c40 step %c1 {
     memref.store %v, %a[%i] : memref<?xf32>
   } {relax.loop = "vectorized"}
   return
