@@ -7,7 +7,7 @@
 // CHECK: %[[B:[A-Za-z0-9_]+]] = "relax.nn_softplus"(%[[A]]) {beta = 1.000000e+00 : f64, threshold = 2.000000e+01 : f64}
 // CHECK: %[[C:[A-Za-z0-9_]+]] = "relax.nn_hardsigmoid"(%[[B]]) {alpha = 2.000000e-01 : f64, beta = 5.000000e-01 : f64}
 // CHECK: %[[D:[A-Za-z0-9_]+]] = "relax.nn_mish"(%[[C]])
-// CHECK-NEXT: return %[[D]]
+// CHECK-NEXT: return %[[D]] :
 func.func @numbers(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<?x4xf32, #relax.shape<["n", 4]>> {
   %0 = "relax.nn_leakyrelu"(%x) {alpha = 1.0e-01 : f64} : (tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<?x4xf32, #relax.shape<["n", 4]>>
   %1 = "relax.nn_softplus"(%0) {beta = 1.0 : f64, threshold = 20.0 : f64} : (tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<?x4xf32, #relax.shape<["n", 4]>>
@@ -19,7 +19,7 @@ func.func @numbers(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<?x4xf3
 // CHECK-LABEL: func.func @slopes(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x3xf16, #relax.shape<["n", 3]>>, %[[A:[a-z0-9_]+]]: tensor<3xf16>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.nn_prelu"(%[[X]], %[[A]]) {axis = -1 : i64}
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @slopes(%x: tensor<?x3xf16, #relax.shape<["n", 3]>>, %a: tensor<3xf16>) -> tensor<?x3xf16, #relax.shape<["n", 3]>> {
   %0 = "relax.nn_prelu"(%x, %a) {axis = -1 : i64} : (tensor<?x3xf16, #relax.shape<["n", 3]>>, tensor<3xf16>) -> tensor<?x3xf16, #relax.shape<["n", 3]>>
   return %0 : tensor<?x3xf16, #relax.shape<["n", 3]>>

@@ -6,7 +6,7 @@
 // CHECK: %[[A:[A-Za-z0-9_]+]] = "relax.nn_adaptive_avg_pool2d"(%[[X]]) {layout = "NCHW", out_layout = "NHWC", output_size = [7, "n + 1"]}
 // CHECK-SAME: -> tensor<?x7x?x3xf32, #relax.shape<["n", 7, "n + 1", 3]>>
 // CHECK: %[[B:[A-Za-z0-9_]+]] = "relax.nn_adaptive_max_pool2d"(%[[A]]) {layout = "NHWC", out_layout = "NHWC", output_size}
-// CHECK-NEXT: return %[[B]]
+// CHECK-NEXT: return %[[B]] :
 func.func @images(%x: tensor<?x3x?x?xf32, #relax.shape<["n", 3, "h", "w"]>>) -> tensor<?x7x?x3xf32, #relax.shape<["n", 7, "n + 1", 3]>> {
   %0 = "relax.nn_adaptive_avg_pool2d"(%x) {output_size = [7, "n + 1"], layout = "NCHW", out_layout = "NHWC"} : (tensor<?x3x?x?xf32, #relax.shape<["n", 3, "h", "w"]>>) -> tensor<?x7x?x3xf32, #relax.shape<["n", 7, "n + 1", 3]>>
   %1 = "relax.nn_adaptive_max_pool2d"(%0) {output_size, layout = "NHWC", out_layout = "NHWC"} : (tensor<?x7x?x3xf32, #relax.shape<["n", 7, "n + 1", 3]>>) -> tensor<?x7x?x3xf32, #relax.shape<["n", 7, "n + 1", 3]>>

@@ -4,7 +4,7 @@
 // CHECK-LABEL: func.func @add(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %[[Y:[a-z0-9_]+]]: tensor<2x?xf32, #relax.shape<[2, "m"]>>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.add"(%[[X]], %[[Y]]) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @add(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>> {
   %0 = "relax.add"(%x, %y) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
   return %0 : tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
@@ -13,7 +13,7 @@ func.func @add(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: tensor<2x
 // CHECK-LABEL: func.func @atan2(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %[[Y:[a-z0-9_]+]]: tensor<2x?xf32, #relax.shape<[2, "m"]>>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.atan2"(%[[X]], %[[Y]]) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @atan2(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>> {
   %0 = "relax.atan2"(%x, %y) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
   return %0 : tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
@@ -22,7 +22,7 @@ func.func @atan2(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: tensor<
 // CHECK-LABEL: func.func @divide(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %[[Y:[a-z0-9_]+]]: tensor<2x?xf32, #relax.shape<[2, "m"]>>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.divide"(%[[X]], %[[Y]]) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @divide(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>> {
   %0 = "relax.divide"(%x, %y) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
   return %0 : tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
@@ -31,7 +31,7 @@ func.func @divide(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: tensor
 // CHECK-LABEL: func.func @floor_divide(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %[[Y:[a-z0-9_]+]]: tensor<2x?xf32, #relax.shape<[2, "m"]>>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.floor_divide"(%[[X]], %[[Y]]) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @floor_divide(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>> {
   %0 = "relax.floor_divide"(%x, %y) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
   return %0 : tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
@@ -40,7 +40,7 @@ func.func @floor_divide(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: 
 // CHECK-LABEL: func.func @floor_mod(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %[[Y:[a-z0-9_]+]]: tensor<2x?xf32, #relax.shape<[2, "m"]>>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.floor_mod"(%[[X]], %[[Y]]) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @floor_mod(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>> {
   %0 = "relax.floor_mod"(%x, %y) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
   return %0 : tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
@@ -49,7 +49,7 @@ func.func @floor_mod(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: ten
 // CHECK-LABEL: func.func @log_add_exp(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %[[Y:[a-z0-9_]+]]: tensor<2x?xf32, #relax.shape<[2, "m"]>>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.log_add_exp"(%[[X]], %[[Y]]) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @log_add_exp(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>> {
   %0 = "relax.log_add_exp"(%x, %y) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
   return %0 : tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
@@ -58,7 +58,7 @@ func.func @log_add_exp(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: t
 // CHECK-LABEL: func.func @maximum(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %[[Y:[a-z0-9_]+]]: tensor<2x?xf32, #relax.shape<[2, "m"]>>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.maximum"(%[[X]], %[[Y]]) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @maximum(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>> {
   %0 = "relax.maximum"(%x, %y) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
   return %0 : tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
@@ -67,7 +67,7 @@ func.func @maximum(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: tenso
 // CHECK-LABEL: func.func @minimum(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %[[Y:[a-z0-9_]+]]: tensor<2x?xf32, #relax.shape<[2, "m"]>>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.minimum"(%[[X]], %[[Y]]) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @minimum(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>> {
   %0 = "relax.minimum"(%x, %y) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
   return %0 : tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
@@ -76,7 +76,7 @@ func.func @minimum(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: tenso
 // CHECK-LABEL: func.func @mod(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %[[Y:[a-z0-9_]+]]: tensor<2x?xf32, #relax.shape<[2, "m"]>>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.mod"(%[[X]], %[[Y]]) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @mod(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>> {
   %0 = "relax.mod"(%x, %y) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
   return %0 : tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
@@ -85,7 +85,7 @@ func.func @mod(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: tensor<2x
 // CHECK-LABEL: func.func @multiply(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %[[Y:[a-z0-9_]+]]: tensor<2x?xf32, #relax.shape<[2, "m"]>>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.multiply"(%[[X]], %[[Y]]) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @multiply(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>> {
   %0 = "relax.multiply"(%x, %y) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
   return %0 : tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
@@ -94,7 +94,7 @@ func.func @multiply(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: tens
 // CHECK-LABEL: func.func @power(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %[[Y:[a-z0-9_]+]]: tensor<2x?xf32, #relax.shape<[2, "m"]>>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.power"(%[[X]], %[[Y]]) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @power(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>> {
   %0 = "relax.power"(%x, %y) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
   return %0 : tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
@@ -103,7 +103,7 @@ func.func @power(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: tensor<
 // CHECK-LABEL: func.func @subtract(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %[[Y:[a-z0-9_]+]]: tensor<2x?xf32, #relax.shape<[2, "m"]>>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.subtract"(%[[X]], %[[Y]]) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @subtract(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>> {
   %0 = "relax.subtract"(%x, %y) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
   return %0 : tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
@@ -112,7 +112,7 @@ func.func @subtract(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: tens
 // CHECK-LABEL: func.func @unsigned(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?xui8, #relax.shape<["n"]>>, %[[Y:[a-z0-9_]+]]: tensor<?xui8, #relax.shape<["n"]>>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.add"(%[[X]], %[[Y]]) : (tensor<?xui8, #relax.shape<["n"]>>, tensor<?xui8, #relax.shape<["n"]>>) -> tensor<?xui8, #relax.shape<["n"]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @unsigned(%x: tensor<?xui8, #relax.shape<["n"]>>, %y: tensor<?xui8, #relax.shape<["n"]>>) -> tensor<?xui8, #relax.shape<["n"]>> {
   %0 = "relax.add"(%x, %y) : (tensor<?xui8, #relax.shape<["n"]>>, tensor<?xui8, #relax.shape<["n"]>>) -> tensor<?xui8, #relax.shape<["n"]>>
   return %0 : tensor<?xui8, #relax.shape<["n"]>>
@@ -121,7 +121,7 @@ func.func @unsigned(%x: tensor<?xui8, #relax.shape<["n"]>>, %y: tensor<?xui8, #r
 // CHECK-LABEL: func.func @scalar(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x4xf32, #relax.shape<["n", 4]>>, %[[Y:[a-z0-9_]+]]: tensor<f32>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.multiply"(%[[X]], %[[Y]]) : (tensor<?x4xf32, #relax.shape<["n", 4]>>, tensor<f32>) -> tensor<?x4xf32, #relax.shape<["n", 4]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @scalar(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>, %y: tensor<f32>) -> tensor<?x4xf32, #relax.shape<["n", 4]>> {
   %0 = "relax.multiply"(%x, %y) : (tensor<?x4xf32, #relax.shape<["n", 4]>>, tensor<f32>) -> tensor<?x4xf32, #relax.shape<["n", 4]>>
   return %0 : tensor<?x4xf32, #relax.shape<["n", 4]>>
@@ -130,7 +130,7 @@ func.func @scalar(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>, %y: tensor<f32>) 
 // CHECK-LABEL: func.func @ewise_fma(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x4xf32, #relax.shape<["n", 4]>>, %[[Y:[a-z0-9_]+]]: tensor<4xf32>, %[[Z:[a-z0-9_]+]]: tensor<f32>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.ewise_fma"(%[[X]], %[[Y]], %[[Z]]) : (tensor<?x4xf32, #relax.shape<["n", 4]>>, tensor<4xf32>, tensor<f32>) -> tensor<?x4xf32, #relax.shape<["n", 4]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @ewise_fma(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>, %y: tensor<4xf32>, %z: tensor<f32>) -> tensor<?x4xf32, #relax.shape<["n", 4]>> {
   %0 = "relax.ewise_fma"(%x, %y, %z) : (tensor<?x4xf32, #relax.shape<["n", 4]>>, tensor<4xf32>, tensor<f32>) -> tensor<?x4xf32, #relax.shape<["n", 4]>>
   return %0 : tensor<?x4xf32, #relax.shape<["n", 4]>>

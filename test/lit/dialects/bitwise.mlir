@@ -4,7 +4,7 @@
 // CHECK-LABEL: func.func @bitwise_and(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x4xi32, #relax.shape<["n", 4]>>, %[[Y:[a-z0-9_]+]]: tensor<i32>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.bitwise_and"(%[[X]], %[[Y]]) : (tensor<?x4xi32, #relax.shape<["n", 4]>>, tensor<i32>) -> tensor<?x4xi32, #relax.shape<["n", 4]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @bitwise_and(%x: tensor<?x4xi32, #relax.shape<["n", 4]>>, %y: tensor<i32>) -> tensor<?x4xi32, #relax.shape<["n", 4]>> {
   %0 = "relax.bitwise_and"(%x, %y) : (tensor<?x4xi32, #relax.shape<["n", 4]>>, tensor<i32>) -> tensor<?x4xi32, #relax.shape<["n", 4]>>
   return %0 : tensor<?x4xi32, #relax.shape<["n", 4]>>
@@ -13,7 +13,7 @@ func.func @bitwise_and(%x: tensor<?x4xi32, #relax.shape<["n", 4]>>, %y: tensor<i
 // CHECK-LABEL: func.func @bitwise_or(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x4xi32, #relax.shape<["n", 4]>>, %[[Y:[a-z0-9_]+]]: tensor<i32>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.bitwise_or"(%[[X]], %[[Y]]) : (tensor<?x4xi32, #relax.shape<["n", 4]>>, tensor<i32>) -> tensor<?x4xi32, #relax.shape<["n", 4]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @bitwise_or(%x: tensor<?x4xi32, #relax.shape<["n", 4]>>, %y: tensor<i32>) -> tensor<?x4xi32, #relax.shape<["n", 4]>> {
   %0 = "relax.bitwise_or"(%x, %y) : (tensor<?x4xi32, #relax.shape<["n", 4]>>, tensor<i32>) -> tensor<?x4xi32, #relax.shape<["n", 4]>>
   return %0 : tensor<?x4xi32, #relax.shape<["n", 4]>>
@@ -22,7 +22,7 @@ func.func @bitwise_or(%x: tensor<?x4xi32, #relax.shape<["n", 4]>>, %y: tensor<i3
 // CHECK-LABEL: func.func @bitwise_xor(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x4xi32, #relax.shape<["n", 4]>>, %[[Y:[a-z0-9_]+]]: tensor<i32>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.bitwise_xor"(%[[X]], %[[Y]]) : (tensor<?x4xi32, #relax.shape<["n", 4]>>, tensor<i32>) -> tensor<?x4xi32, #relax.shape<["n", 4]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @bitwise_xor(%x: tensor<?x4xi32, #relax.shape<["n", 4]>>, %y: tensor<i32>) -> tensor<?x4xi32, #relax.shape<["n", 4]>> {
   %0 = "relax.bitwise_xor"(%x, %y) : (tensor<?x4xi32, #relax.shape<["n", 4]>>, tensor<i32>) -> tensor<?x4xi32, #relax.shape<["n", 4]>>
   return %0 : tensor<?x4xi32, #relax.shape<["n", 4]>>
@@ -31,7 +31,7 @@ func.func @bitwise_xor(%x: tensor<?x4xi32, #relax.shape<["n", 4]>>, %y: tensor<i
 // CHECK-LABEL: func.func @left_shift(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x4xi32, #relax.shape<["n", 4]>>, %[[Y:[a-z0-9_]+]]: tensor<i32>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.left_shift"(%[[X]], %[[Y]]) : (tensor<?x4xi32, #relax.shape<["n", 4]>>, tensor<i32>) -> tensor<?x4xi32, #relax.shape<["n", 4]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @left_shift(%x: tensor<?x4xi32, #relax.shape<["n", 4]>>, %y: tensor<i32>) -> tensor<?x4xi32, #relax.shape<["n", 4]>> {
   %0 = "relax.left_shift"(%x, %y) : (tensor<?x4xi32, #relax.shape<["n", 4]>>, tensor<i32>) -> tensor<?x4xi32, #relax.shape<["n", 4]>>
   return %0 : tensor<?x4xi32, #relax.shape<["n", 4]>>
@@ -40,7 +40,7 @@ func.func @left_shift(%x: tensor<?x4xi32, #relax.shape<["n", 4]>>, %y: tensor<i3
 // CHECK-LABEL: func.func @right_shift(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x4xi32, #relax.shape<["n", 4]>>, %[[Y:[a-z0-9_]+]]: tensor<i32>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.right_shift"(%[[X]], %[[Y]]) : (tensor<?x4xi32, #relax.shape<["n", 4]>>, tensor<i32>) -> tensor<?x4xi32, #relax.shape<["n", 4]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @right_shift(%x: tensor<?x4xi32, #relax.shape<["n", 4]>>, %y: tensor<i32>) -> tensor<?x4xi32, #relax.shape<["n", 4]>> {
   %0 = "relax.right_shift"(%x, %y) : (tensor<?x4xi32, #relax.shape<["n", 4]>>, tensor<i32>) -> tensor<?x4xi32, #relax.shape<["n", 4]>>
   return %0 : tensor<?x4xi32, #relax.shape<["n", 4]>>
@@ -49,7 +49,7 @@ func.func @right_shift(%x: tensor<?x4xi32, #relax.shape<["n", 4]>>, %y: tensor<i
 // CHECK-LABEL: func.func @of_bool(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x4xi1, #relax.shape<["n", 4]>>, %[[Y:[a-z0-9_]+]]: tensor<?x4xi1, #relax.shape<["n", 4]>>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.bitwise_xor"(%[[X]], %[[Y]]) : (tensor<?x4xi1, #relax.shape<["n", 4]>>, tensor<?x4xi1, #relax.shape<["n", 4]>>) -> tensor<?x4xi1, #relax.shape<["n", 4]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @of_bool(%x: tensor<?x4xi1, #relax.shape<["n", 4]>>, %y: tensor<?x4xi1, #relax.shape<["n", 4]>>) -> tensor<?x4xi1, #relax.shape<["n", 4]>> {
   %0 = "relax.bitwise_xor"(%x, %y) : (tensor<?x4xi1, #relax.shape<["n", 4]>>, tensor<?x4xi1, #relax.shape<["n", 4]>>) -> tensor<?x4xi1, #relax.shape<["n", 4]>>
   return %0 : tensor<?x4xi1, #relax.shape<["n", 4]>>

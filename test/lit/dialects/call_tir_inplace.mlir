@@ -3,7 +3,7 @@
 
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<2xf32>
-// CHECK: %[[ARGS:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]]
+// CHECK: %[[ARGS:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]] :
 // CHECK-NEXT: "relax.call_tir_inplace"(%[[ARGS]]) {callee = @twice, inplace_indices = [0], tir_vars = []}
 func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
   %t = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>

@@ -4,7 +4,7 @@
 // CHECK-LABEL: func.func @equal(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x4xf32, #relax.shape<["n", 4]>>, %[[Y:[a-z0-9_]+]]: tensor<4xf32>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.equal"(%[[X]], %[[Y]]) : (tensor<?x4xf32, #relax.shape<["n", 4]>>, tensor<4xf32>) -> tensor<?x4xi1, #relax.shape<["n", 4]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @equal(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>, %y: tensor<4xf32>) -> tensor<?x4xi1, #relax.shape<["n", 4]>> {
   %0 = "relax.equal"(%x, %y) : (tensor<?x4xf32, #relax.shape<["n", 4]>>, tensor<4xf32>) -> tensor<?x4xi1, #relax.shape<["n", 4]>>
   return %0 : tensor<?x4xi1, #relax.shape<["n", 4]>>
@@ -13,7 +13,7 @@ func.func @equal(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>, %y: tensor<4xf32>)
 // CHECK-LABEL: func.func @greater(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x4xf32, #relax.shape<["n", 4]>>, %[[Y:[a-z0-9_]+]]: tensor<4xf32>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.greater"(%[[X]], %[[Y]]) : (tensor<?x4xf32, #relax.shape<["n", 4]>>, tensor<4xf32>) -> tensor<?x4xi1, #relax.shape<["n", 4]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @greater(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>, %y: tensor<4xf32>) -> tensor<?x4xi1, #relax.shape<["n", 4]>> {
   %0 = "relax.greater"(%x, %y) : (tensor<?x4xf32, #relax.shape<["n", 4]>>, tensor<4xf32>) -> tensor<?x4xi1, #relax.shape<["n", 4]>>
   return %0 : tensor<?x4xi1, #relax.shape<["n", 4]>>
@@ -22,7 +22,7 @@ func.func @greater(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>, %y: tensor<4xf32
 // CHECK-LABEL: func.func @greater_equal(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x4xf32, #relax.shape<["n", 4]>>, %[[Y:[a-z0-9_]+]]: tensor<4xf32>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.greater_equal"(%[[X]], %[[Y]]) : (tensor<?x4xf32, #relax.shape<["n", 4]>>, tensor<4xf32>) -> tensor<?x4xi1, #relax.shape<["n", 4]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @greater_equal(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>, %y: tensor<4xf32>) -> tensor<?x4xi1, #relax.shape<["n", 4]>> {
   %0 = "relax.greater_equal"(%x, %y) : (tensor<?x4xf32, #relax.shape<["n", 4]>>, tensor<4xf32>) -> tensor<?x4xi1, #relax.shape<["n", 4]>>
   return %0 : tensor<?x4xi1, #relax.shape<["n", 4]>>
@@ -31,7 +31,7 @@ func.func @greater_equal(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>, %y: tensor
 // CHECK-LABEL: func.func @less(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x4xf32, #relax.shape<["n", 4]>>, %[[Y:[a-z0-9_]+]]: tensor<4xf32>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.less"(%[[X]], %[[Y]]) : (tensor<?x4xf32, #relax.shape<["n", 4]>>, tensor<4xf32>) -> tensor<?x4xi1, #relax.shape<["n", 4]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @less(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>, %y: tensor<4xf32>) -> tensor<?x4xi1, #relax.shape<["n", 4]>> {
   %0 = "relax.less"(%x, %y) : (tensor<?x4xf32, #relax.shape<["n", 4]>>, tensor<4xf32>) -> tensor<?x4xi1, #relax.shape<["n", 4]>>
   return %0 : tensor<?x4xi1, #relax.shape<["n", 4]>>
@@ -40,7 +40,7 @@ func.func @less(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>, %y: tensor<4xf32>) 
 // CHECK-LABEL: func.func @less_equal(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x4xf32, #relax.shape<["n", 4]>>, %[[Y:[a-z0-9_]+]]: tensor<4xf32>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.less_equal"(%[[X]], %[[Y]]) : (tensor<?x4xf32, #relax.shape<["n", 4]>>, tensor<4xf32>) -> tensor<?x4xi1, #relax.shape<["n", 4]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @less_equal(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>, %y: tensor<4xf32>) -> tensor<?x4xi1, #relax.shape<["n", 4]>> {
   %0 = "relax.less_equal"(%x, %y) : (tensor<?x4xf32, #relax.shape<["n", 4]>>, tensor<4xf32>) -> tensor<?x4xi1, #relax.shape<["n", 4]>>
   return %0 : tensor<?x4xi1, #relax.shape<["n", 4]>>
@@ -49,7 +49,7 @@ func.func @less_equal(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>, %y: tensor<4x
 // CHECK-LABEL: func.func @not_equal(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x4xf32, #relax.shape<["n", 4]>>, %[[Y:[a-z0-9_]+]]: tensor<4xf32>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.not_equal"(%[[X]], %[[Y]]) : (tensor<?x4xf32, #relax.shape<["n", 4]>>, tensor<4xf32>) -> tensor<?x4xi1, #relax.shape<["n", 4]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @not_equal(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>, %y: tensor<4xf32>) -> tensor<?x4xi1, #relax.shape<["n", 4]>> {
   %0 = "relax.not_equal"(%x, %y) : (tensor<?x4xf32, #relax.shape<["n", 4]>>, tensor<4xf32>) -> tensor<?x4xi1, #relax.shape<["n", 4]>>
   return %0 : tensor<?x4xi1, #relax.shape<["n", 4]>>

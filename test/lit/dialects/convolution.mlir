@@ -5,7 +5,7 @@
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x3x?x?xf32, #relax.shape<["n", 3, "h", "w"]>>, %[[W:[a-z0-9_]+]]: tensor<8x3x3x3xf32>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.nn_conv2d"(%[[X]], %[[W]]) {data_layout = "NCHW", dilation = [1, 1], groups = 1 : i64, kernel_layout = "OIHW", out_dtype, out_layout = "NHWC", padding = [1, 1, 1, 1], strides = [1, 2]}
 // CHECK-SAME: -> tensor<?x?x?x8xf32, #relax.shape<["n", "h", "(w + 1) // 2", 8]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @images(%x: tensor<?x3x?x?xf32, #relax.shape<["n", 3, "h", "w"]>>, %w: tensor<8x3x3x3xf32>) -> tensor<?x?x?x8xf32, #relax.shape<["n", "h", "(w + 1) // 2", 8]>> {
   %0 = "relax.nn_conv2d"(%x, %w) {strides = [1, 2], padding = [1, 1, 1, 1], dilation = [1, 1], groups = 1 : i64, data_layout = "NCHW", kernel_layout = "OIHW", out_layout = "NHWC", out_dtype = unit} : (tensor<?x3x?x?xf32, #relax.shape<["n", 3, "h", "w"]>>, tensor<8x3x3x3xf32>) -> tensor<?x?x?x8xf32, #relax.shape<["n", "h", "(w + 1) // 2", 8]>>
   return %0 : tensor<?x?x?x8xf32, #relax.shape<["n", "h", "(w + 1) // 2", 8]>>

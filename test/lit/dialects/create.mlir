@@ -4,7 +4,7 @@
 // CHECK-LABEL: func.func @full(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: !relax.shape_value<["n", 4]>, %[[Y:[a-z0-9_]+]]: tensor<bf16>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.full"(%[[X]], %[[Y]]) : (!relax.shape_value<["n", 4]>, tensor<bf16>) -> tensor<?x4xbf16, #relax.shape<["n", 4]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @full(%x: !relax.shape_value<["n", 4]>, %y: tensor<bf16>) -> tensor<?x4xbf16, #relax.shape<["n", 4]>> {
   %0 = "relax.full"(%x, %y) : (!relax.shape_value<["n", 4]>, tensor<bf16>) -> tensor<?x4xbf16, #relax.shape<["n", 4]>>
   return %0 : tensor<?x4xbf16, #relax.shape<["n", 4]>>
@@ -13,7 +13,7 @@ func.func @full(%x: !relax.shape_value<["n", 4]>, %y: tensor<bf16>) -> tensor<?x
 // CHECK-LABEL: func.func @ones(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: !relax.shape_value<["n", 4]>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.ones"(%[[X]]) {dtype = f32} : (!relax.shape_value<["n", 4]>) -> tensor<?x4xf32, #relax.shape<["n", 4]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @ones(%x: !relax.shape_value<["n", 4]>) -> tensor<?x4xf32, #relax.shape<["n", 4]>> {
   %0 = "relax.ones"(%x) {dtype = f32} : (!relax.shape_value<["n", 4]>) -> tensor<?x4xf32, #relax.shape<["n", 4]>>
   return %0 : tensor<?x4xf32, #relax.shape<["n", 4]>>
@@ -22,7 +22,7 @@ func.func @ones(%x: !relax.shape_value<["n", 4]>) -> tensor<?x4xf32, #relax.shap
 // CHECK-LABEL: func.func @zeros(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: !relax.shape_value<["n", 4]>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.zeros"(%[[X]]) {dtype = i32} : (!relax.shape_value<["n", 4]>) -> tensor<?x4xi32, #relax.shape<["n", 4]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @zeros(%x: !relax.shape_value<["n", 4]>) -> tensor<?x4xi32, #relax.shape<["n", 4]>> {
   %0 = "relax.zeros"(%x) {dtype = i32} : (!relax.shape_value<["n", 4]>) -> tensor<?x4xi32, #relax.shape<["n", 4]>>
   return %0 : tensor<?x4xi32, #relax.shape<["n", 4]>>
@@ -31,7 +31,7 @@ func.func @zeros(%x: !relax.shape_value<["n", 4]>) -> tensor<?x4xi32, #relax.sha
 // CHECK-LABEL: func.func @full_like(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x4xf32, #relax.shape<["n", 4]>>, %[[Y:[a-z0-9_]+]]: tensor<i32>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.full_like"(%[[X]], %[[Y]]) : (tensor<?x4xf32, #relax.shape<["n", 4]>>, tensor<i32>) -> tensor<?x4xi32, #relax.shape<["n", 4]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @full_like(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>, %y: tensor<i32>) -> tensor<?x4xi32, #relax.shape<["n", 4]>> {
   %0 = "relax.full_like"(%x, %y) : (tensor<?x4xf32, #relax.shape<["n", 4]>>, tensor<i32>) -> tensor<?x4xi32, #relax.shape<["n", 4]>>
   return %0 : tensor<?x4xi32, #relax.shape<["n", 4]>>
@@ -40,7 +40,7 @@ func.func @full_like(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>, %y: tensor<i32
 // CHECK-LABEL: func.func @ones_like(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x4xf32, #relax.shape<["n", 4]>>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.ones_like"(%[[X]]) {dtype} : (tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<?x4xf32, #relax.shape<["n", 4]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @ones_like(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<?x4xf32, #relax.shape<["n", 4]>> {
   %0 = "relax.ones_like"(%x) {dtype} : (tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<?x4xf32, #relax.shape<["n", 4]>>
   return %0 : tensor<?x4xf32, #relax.shape<["n", 4]>>
@@ -49,7 +49,7 @@ func.func @ones_like(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<?x4x
 // CHECK-LABEL: func.func @zeros_like(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x4xf32, #relax.shape<["n", 4]>>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.zeros_like"(%[[X]]) {dtype = i32} : (tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<?x4xi32, #relax.shape<["n", 4]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @zeros_like(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<?x4xi32, #relax.shape<["n", 4]>> {
   %0 = "relax.zeros_like"(%x) {dtype = i32} : (tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<?x4xi32, #relax.shape<["n", 4]>>
   return %0 : tensor<?x4xi32, #relax.shape<["n", 4]>>
@@ -58,7 +58,7 @@ func.func @zeros_like(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<?x4
 // CHECK-LABEL: func.func @unknown_shape(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: !relax.shape_value<unit>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.zeros"(%[[X]]) {dtype = f32} : (!relax.shape_value<unit>) -> tensor<*xf32>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @unknown_shape(%x: !relax.shape_value<unit>) -> tensor<*xf32> {
   %0 = "relax.zeros"(%x) {dtype = f32} : (!relax.shape_value<unit>) -> tensor<*xf32>
   return %0 : tensor<*xf32>
@@ -66,7 +66,7 @@ func.func @unknown_shape(%x: !relax.shape_value<unit>) -> tensor<*xf32> {
 
 // CHECK-LABEL: func.func @arange(
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.arange"() {dtype = i64, end = 10 : i64, start = 0 : i64, step = 2 : i64} : () -> tensor<5xi64>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @arange() -> tensor<5xi64> {
   %0 = "relax.arange"() {dtype = i64, end = 10 : i64, start = 0 : i64, step = 2 : i64} : () -> tensor<5xi64>
   return %0 : tensor<5xi64>
@@ -74,7 +74,7 @@ func.func @arange() -> tensor<5xi64> {
 
 // CHECK-LABEL: func.func @arange_of_floats(
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.arange"() {dtype = f32, end = 1.500000e+00 : f64, start = 0.000000e+00 : f64, step = 5.000000e-01 : f64} : () -> tensor<3xf32>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @arange_of_floats() -> tensor<3xf32> {
   %0 = "relax.arange"() {dtype = f32, end = 1.500000e+00 : f64, start = 0.000000e+00 : f64, step = 5.000000e-01 : f64} : () -> tensor<3xf32>
   return %0 : tensor<3xf32>

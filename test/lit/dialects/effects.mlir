@@ -3,10 +3,10 @@
 
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?xf32, #relax.shape<["n"]>>, %[[C:[a-z0-9_]+]]: tensor<i1>
-// CHECK: %[[ARGS:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[C]]
+// CHECK: %[[ARGS:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[C]] :
 // CHECK-NEXT: "relax.assert_op"(%[[ARGS]]) {message = "no", relation, values = []}
 // CHECK: "relax.assert_op"(%{{[A-Za-z0-9_]+}}) {message = "", relation = "==", values = ["n % 4", 0]}
-// CHECK: %[[SHOWN:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]]
+// CHECK: %[[SHOWN:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]] :
 // CHECK-NEXT: "relax.print"(%[[SHOWN]]) {arg_spec = ["x", unit], format = "{} = {}"}
 func.func @main(%x: tensor<?xf32, #relax.shape<["n"]>>, %c: tensor<i1>) -> tensor<i1> {
   %t = builtin.unrealized_conversion_cast %c : tensor<i1> to tuple<tensor<i1>>

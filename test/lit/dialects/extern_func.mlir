@@ -2,7 +2,7 @@
 
 // CHECK-LABEL: func.func @value
 // CHECK: %[[F:[A-Za-z0-9_]+]] = "relax.extern_func"() {func = "my.f"} : () -> !relax.callable<[tensor<2xf32>], tensor<2xf32>, true>
-// CHECK-NEXT: return %[[F]]
+// CHECK-NEXT: return %[[F]] :
 func.func @value() -> !relax.callable<[tensor<2xf32>], tensor<2xf32>, true> {
   %f = "relax.extern_func"() {func = "my.f"} : () -> !relax.callable<[tensor<2xf32>], tensor<2xf32>, true>
   return %f : !relax.callable<[tensor<2xf32>], tensor<2xf32>, true>

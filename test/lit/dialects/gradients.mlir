@@ -6,7 +6,7 @@
 // CHECK: %[[A:[A-Za-z0-9_]+]] = "relax.grad_no_grad"(%[[G]])
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.grad_take_backward"(%[[A]], %[[X]], %[[I]]) {axis = 0 : i64}
 // CHECK-SAME: -> tensor<?x4xf32, #relax.shape<["v", 4]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @taken(%g: tensor<?x4xf32, #relax.shape<["n", 4]>>, %x: tensor<?x4xf32, #relax.shape<["v", 4]>>, %i: tensor<?xi32, #relax.shape<["n"]>>) -> tensor<?x4xf32, #relax.shape<["v", 4]>> {
   %0 = "relax.grad_no_grad"(%g) : (tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<?x4xf32, #relax.shape<["n", 4]>>
   %1 = "relax.grad_take_backward"(%0, %x, %i) {axis = 0 : i64} : (tensor<?x4xf32, #relax.shape<["n", 4]>>, tensor<?x4xf32, #relax.shape<["v", 4]>>, tensor<?xi32, #relax.shape<["n"]>>) -> tensor<?x4xf32, #relax.shape<["v", 4]>>

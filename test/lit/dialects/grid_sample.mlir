@@ -8,7 +8,7 @@
 // CHECK-SAME: -> tensor<?x2x?x5xf32, #relax.shape<["n", 2, "w", 5]>>
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.image_grid_sample"(%[[X]], %[[G]]) {align_corners = false, layout = "NCHW", method = "bilinear", padding_mode = "zeros"}
 // CHECK-SAME: -> tensor<?x3x?x5xf32, #relax.shape<["n", 3, "w", 5]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @sampled(%x: tensor<?x3x?x?xf32, #relax.shape<["n", 3, "h", "w"]>>, %t: tensor<?x2x3xf32, #relax.shape<["n", 2, 3]>>) -> tensor<?x3x?x5xf32, #relax.shape<["n", 3, "w", 5]>> {
   %s = "relax.shape_expr"() {values = ["w", 5]} : () -> !relax.shape_value<["w", 5]>
   %0 = "relax.image_affine_grid"(%t, %s) {align_corners = false} : (tensor<?x2x3xf32, #relax.shape<["n", 2, 3]>>, !relax.shape_value<["w", 5]>) -> tensor<?x2x?x5xf32, #relax.shape<["n", 2, "w", 5]>>

@@ -6,7 +6,7 @@
 // CHECK: %[[S:[A-Za-z0-9_]+]] = "relax.shape_expr"() {values = ["2*h", "2*w"]}
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.image_resize2d"(%[[X]], %[[S]]) {coordinate_transformation_mode = "half_pixel", cubic_alpha = -7.500000e-01 : f64, cubic_exclude = false, extrapolation_value = 0.000000e+00 : f64, layout = "NCHW", method = "linear", out_dtype, roi, rounding_method = "round", scales}
 // CHECK-SAME: -> tensor<?x3x?x?xf32, #relax.shape<["n", 3, "2*h", "2*w"]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @twice(%x: tensor<?x3x?x?xf32, #relax.shape<["n", 3, "h", "w"]>>) -> tensor<?x3x?x?xf32, #relax.shape<["n", 3, "2*h", "2*w"]>> {
   %s = "relax.shape_expr"() {values = ["2*h", "2*w"]} : () -> !relax.shape_value<["2*h", "2*w"]>
   %0 = "relax.image_resize2d"(%x, %s) {roi, layout = "NCHW", method = "linear", coordinate_transformation_mode = "half_pixel", rounding_method = "round", cubic_alpha = -0.75 : f64, cubic_exclude = false, extrapolation_value = 0.0 : f64, out_dtype, scales} : (tensor<?x3x?x?xf32, #relax.shape<["n", 3, "h", "w"]>>, !relax.shape_value<["2*h", "2*w"]>) -> tensor<?x3x?x?xf32, #relax.shape<["n", 3, "2*h", "2*w"]>>

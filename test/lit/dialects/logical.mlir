@@ -4,7 +4,7 @@
 // CHECK-LABEL: func.func @logical_and(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x4xi32, #relax.shape<["n", 4]>>, %[[Y:[a-z0-9_]+]]: tensor<?x4xi32, #relax.shape<["n", 4]>>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.logical_and"(%[[X]], %[[Y]]) : (tensor<?x4xi32, #relax.shape<["n", 4]>>, tensor<?x4xi32, #relax.shape<["n", 4]>>) -> tensor<?x4xi1, #relax.shape<["n", 4]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @logical_and(%x: tensor<?x4xi32, #relax.shape<["n", 4]>>, %y: tensor<?x4xi32, #relax.shape<["n", 4]>>) -> tensor<?x4xi1, #relax.shape<["n", 4]>> {
   %0 = "relax.logical_and"(%x, %y) : (tensor<?x4xi32, #relax.shape<["n", 4]>>, tensor<?x4xi32, #relax.shape<["n", 4]>>) -> tensor<?x4xi1, #relax.shape<["n", 4]>>
   return %0 : tensor<?x4xi1, #relax.shape<["n", 4]>>
@@ -13,7 +13,7 @@ func.func @logical_and(%x: tensor<?x4xi32, #relax.shape<["n", 4]>>, %y: tensor<?
 // CHECK-LABEL: func.func @logical_or(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x4xi32, #relax.shape<["n", 4]>>, %[[Y:[a-z0-9_]+]]: tensor<?x4xi32, #relax.shape<["n", 4]>>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.logical_or"(%[[X]], %[[Y]]) : (tensor<?x4xi32, #relax.shape<["n", 4]>>, tensor<?x4xi32, #relax.shape<["n", 4]>>) -> tensor<?x4xi1, #relax.shape<["n", 4]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @logical_or(%x: tensor<?x4xi32, #relax.shape<["n", 4]>>, %y: tensor<?x4xi32, #relax.shape<["n", 4]>>) -> tensor<?x4xi1, #relax.shape<["n", 4]>> {
   %0 = "relax.logical_or"(%x, %y) : (tensor<?x4xi32, #relax.shape<["n", 4]>>, tensor<?x4xi32, #relax.shape<["n", 4]>>) -> tensor<?x4xi1, #relax.shape<["n", 4]>>
   return %0 : tensor<?x4xi1, #relax.shape<["n", 4]>>
@@ -22,7 +22,7 @@ func.func @logical_or(%x: tensor<?x4xi32, #relax.shape<["n", 4]>>, %y: tensor<?x
 // CHECK-LABEL: func.func @logical_xor(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x4xi32, #relax.shape<["n", 4]>>, %[[Y:[a-z0-9_]+]]: tensor<?x4xi32, #relax.shape<["n", 4]>>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.logical_xor"(%[[X]], %[[Y]]) : (tensor<?x4xi32, #relax.shape<["n", 4]>>, tensor<?x4xi32, #relax.shape<["n", 4]>>) -> tensor<?x4xi1, #relax.shape<["n", 4]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @logical_xor(%x: tensor<?x4xi32, #relax.shape<["n", 4]>>, %y: tensor<?x4xi32, #relax.shape<["n", 4]>>) -> tensor<?x4xi1, #relax.shape<["n", 4]>> {
   %0 = "relax.logical_xor"(%x, %y) : (tensor<?x4xi32, #relax.shape<["n", 4]>>, tensor<?x4xi32, #relax.shape<["n", 4]>>) -> tensor<?x4xi1, #relax.shape<["n", 4]>>
   return %0 : tensor<?x4xi1, #relax.shape<["n", 4]>>

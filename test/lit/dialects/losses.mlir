@@ -8,7 +8,7 @@
 // CHECK: "relax.nn_nll_loss"(%[[X]], %[[T]], %[[W]]) {ignore_index = 0 : i64, reduction = "mean"}
 // CHECK-SAME: -> tensor<f32>
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.nn_cross_entropy_with_logits"(%[[A]], %[[A]])
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @losses(%x: tensor<?x5x?xf32, #relax.shape<["n", 5, "h"]>>, %t: tensor<?x?xi64, #relax.shape<["n", "h"]>>, %w: tensor<5xf32>) -> tensor<f32> {
   %0 = "relax.nn_nll_loss"(%x, %t, %w) {reduction = "none", ignore_index = -100 : i64} : (tensor<?x5x?xf32, #relax.shape<["n", 5, "h"]>>, tensor<?x?xi64, #relax.shape<["n", "h"]>>, tensor<5xf32>) -> tensor<?x?xf32, #relax.shape<["n", "h"]>>
   %1 = "relax.nn_nll_loss"(%x, %t, %w) {reduction = "mean", ignore_index = 0 : i64} : (tensor<?x5x?xf32, #relax.shape<["n", 5, "h"]>>, tensor<?x?xi64, #relax.shape<["n", "h"]>>, tensor<5xf32>) -> tensor<f32>

@@ -5,7 +5,7 @@
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x4xui8, #relax.shape<["n", 4]>>)
 // CHECK: %[[S:[A-Za-z0-9_]+]] = "relax.shape_expr"() {values = ["n"]}
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.memory_view"(%[[X]], %[[S]]) {dtype = f16, relative_byte_offset = "2*n"} : (tensor<?x4xui8, #relax.shape<["n", 4]>>, !relax.shape_value<["n"]>) -> tensor<?xf16, #relax.shape<["n"]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @view(%x: tensor<?x4xui8, #relax.shape<["n", 4]>>) -> tensor<?xf16, #relax.shape<["n"]>> {
   %s = "relax.shape_expr"() {values = ["n"]} : () -> !relax.shape_value<["n"]>
   %0 = "relax.memory_view"(%x, %s) {dtype = f16, relative_byte_offset = "2*n"} : (tensor<?x4xui8, #relax.shape<["n", 4]>>, !relax.shape_value<["n"]>) -> tensor<?xf16, #relax.shape<["n"]>>

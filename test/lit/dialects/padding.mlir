@@ -5,7 +5,7 @@
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x4xf32, #relax.shape<["n", 4]>>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.nn_pad"(%[[X]]) {pad_mode = "reflect", pad_value = 0.000000e+00 : f64, pad_width = ["n", 2, -1, 0]}
 // CHECK-SAME: -> tensor<?x3xf32, #relax.shape<["2*n + 2", 3]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @around(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<?x3xf32, #relax.shape<["2*n + 2", 3]>> {
   %0 = "relax.nn_pad"(%x) {pad_width = ["n", 2, -1, 0], pad_mode = "reflect", pad_value = 0.0 : f64} : (tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<?x3xf32, #relax.shape<["2*n + 2", 3]>>
   return %0 : tensor<?x3xf32, #relax.shape<["2*n + 2", 3]>>

@@ -5,7 +5,7 @@
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x3x?x?xf32, #relax.shape<["n", 3, "h", "w"]>>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.nn_max_pool2d"(%[[X]]) {ceil_mode = false, count_include_pad = false, dilation = [1, 1], layout = "NCHW", out_layout = "NHWC", padding = [0, 0, 0, 0], pool_size = [2, 2], strides = [2, 2]}
 // CHECK-SAME: -> tensor<?x?x?x3xf32, #relax.shape<["n", "h // 2", "w // 2", 3]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @images(%x: tensor<?x3x?x?xf32, #relax.shape<["n", 3, "h", "w"]>>) -> tensor<?x?x?x3xf32, #relax.shape<["n", "h // 2", "w // 2", 3]>> {
   %0 = "relax.nn_max_pool2d"(%x) {pool_size = [2, 2], strides = [2, 2], padding = [0, 0, 0, 0], dilation = [1, 1], ceil_mode = false, count_include_pad = false, layout = "NCHW", out_layout = "NHWC"} : (tensor<?x3x?x?xf32, #relax.shape<["n", 3, "h", "w"]>>) -> tensor<?x?x?x3xf32, #relax.shape<["n", "h // 2", "w // 2", 3]>>
   return %0 : tensor<?x?x?x3xf32, #relax.shape<["n", "h // 2", "w // 2", 3]>>

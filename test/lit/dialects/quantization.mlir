@@ -6,7 +6,7 @@
 // CHECK: %[[A:[A-Za-z0-9_]+]] = "relax.quantize"(%[[X]], %[[S]], %[[Z]]) {axis = 1 : i64, out_dtype = ui8}
 // CHECK-SAME: -> tensor<?x4xui8, #relax.shape<["n", 4]>>
 // CHECK: %[[B:[A-Za-z0-9_]+]] = "relax.dequantize"(%[[A]], %[[S]], %[[Z]]) {axis = -1 : i64, out_dtype = f16}
-// CHECK-NEXT: return %[[B]]
+// CHECK-NEXT: return %[[B]] :
 func.func @there_and_back(%x: tensor<?x4xf16, #relax.shape<["n", 4]>>, %s: tensor<4xf32>, %z: tensor<ui8>) -> tensor<?x4xf16, #relax.shape<["n", 4]>> {
   %0 = "relax.quantize"(%x, %s, %z) {axis = 1 : i64, out_dtype = ui8} : (tensor<?x4xf16, #relax.shape<["n", 4]>>, tensor<4xf32>, tensor<ui8>) -> tensor<?x4xui8, #relax.shape<["n", 4]>>
   %1 = "relax.dequantize"(%0, %s, %z) {axis = -1 : i64, out_dtype = f16} : (tensor<?x4xui8, #relax.shape<["n", 4]>>, tensor<4xf32>, tensor<ui8>) -> tensor<?x4xf16, #relax.shape<["n", 4]>>

@@ -9,7 +9,7 @@
 // CHECK: %[[C:[A-Za-z0-9_]+]] = "relax.nn_batch_flatten"(%[[B]])
 // CHECK-SAME: -> tensor<?x?xf32, #relax.shape<["n", "12*h"]>>
 // CHECK: "relax.nn_dropout"(%[[C]]) {rate = 5.000000e-01 : f64}
-// CHECK-NEXT: return %[[C]]
+// CHECK-NEXT: return %[[C]] :
 func.func @moved(%x: tensor<?x4x?x3xf32, #relax.shape<["n", 4, "h", 3]>>) -> tensor<?x?xf32, #relax.shape<["n", "12*h"]>> {
   %0 = "relax.nn_pixel_shuffle"(%x) {upscale_factor = 2 : i64} : (tensor<?x4x?x3xf32, #relax.shape<["n", 4, "h", 3]>>) -> tensor<?x1x?x6xf32, #relax.shape<["n", 1, "2*h", 6]>>
   %1 = "relax.nn_pixel_unshuffle"(%0) {downscale_factor = 2 : i64} : (tensor<?x1x?x6xf32, #relax.shape<["n", 1, "2*h", 6]>>) -> tensor<?x4x?x3xf32, #relax.shape<["n", 4, "h", 3]>>

@@ -4,7 +4,7 @@
 // CHECK-LABEL: func.func @max(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.max"(%[[X]]) {axis = [0, 2], keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @max(%x: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>> {
   %0 = "relax.max"(%x) {axis = [0, 2], keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>>
   return %0 : tensor<?xf32, #relax.shape<["m"]>>
@@ -13,7 +13,7 @@ func.func @max(%x: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf
 // CHECK-LABEL: func.func @mean(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.mean"(%[[X]]) {axis = [0, 2], keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @mean(%x: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>> {
   %0 = "relax.mean"(%x) {axis = [0, 2], keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>>
   return %0 : tensor<?xf32, #relax.shape<["m"]>>
@@ -22,7 +22,7 @@ func.func @mean(%x: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?x
 // CHECK-LABEL: func.func @min(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.min"(%[[X]]) {axis = [0, 2], keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @min(%x: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>> {
   %0 = "relax.min"(%x) {axis = [0, 2], keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>>
   return %0 : tensor<?xf32, #relax.shape<["m"]>>
@@ -31,7 +31,7 @@ func.func @min(%x: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf
 // CHECK-LABEL: func.func @prod(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.prod"(%[[X]]) {axis = [0, 2], keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @prod(%x: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>> {
   %0 = "relax.prod"(%x) {axis = [0, 2], keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>>
   return %0 : tensor<?xf32, #relax.shape<["m"]>>
@@ -40,7 +40,7 @@ func.func @prod(%x: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?x
 // CHECK-LABEL: func.func @std(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.std"(%[[X]]) {axis = [0, 2], keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @std(%x: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>> {
   %0 = "relax.std"(%x) {axis = [0, 2], keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>>
   return %0 : tensor<?xf32, #relax.shape<["m"]>>
@@ -49,7 +49,7 @@ func.func @std(%x: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf
 // CHECK-LABEL: func.func @sum(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.sum"(%[[X]]) {axis = [0, 2], keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @sum(%x: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>> {
   %0 = "relax.sum"(%x) {axis = [0, 2], keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>>
   return %0 : tensor<?xf32, #relax.shape<["m"]>>
@@ -58,7 +58,7 @@ func.func @sum(%x: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf
 // CHECK-LABEL: func.func @variance(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.variance"(%[[X]]) {axis = [0, 2], keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @variance(%x: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>> {
   %0 = "relax.variance"(%x) {axis = [0, 2], keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>>
   return %0 : tensor<?xf32, #relax.shape<["m"]>>
@@ -67,7 +67,7 @@ func.func @variance(%x: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tenso
 // CHECK-LABEL: func.func @keepdims(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.sum"(%[[X]]) {axis = [0, 2], keepdims = true} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<1x?x1xf32, #relax.shape<[1, "m", 1]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @keepdims(%x: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<1x?x1xf32, #relax.shape<[1, "m", 1]>> {
   %0 = "relax.sum"(%x) {axis = [0, 2], keepdims = true} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<1x?x1xf32, #relax.shape<[1, "m", 1]>>
   return %0 : tensor<1x?x1xf32, #relax.shape<[1, "m", 1]>>
@@ -76,7 +76,7 @@ func.func @keepdims(%x: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tenso
 // CHECK-LABEL: func.func @all_axes(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.sum"(%[[X]]) {axis, keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<f32>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @all_axes(%x: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<f32> {
   %0 = "relax.sum"(%x) {axis, keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<f32>
   return %0 : tensor<f32>
@@ -85,7 +85,7 @@ func.func @all_axes(%x: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tenso
 // CHECK-LABEL: func.func @argmax(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.argmax"(%[[X]]) {axis = 1 : i64, keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?x4xi64, #relax.shape<["n", 4]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @argmax(%x: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?x4xi64, #relax.shape<["n", 4]>> {
   %0 = "relax.argmax"(%x) {axis = 1 : i64, keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?x4xi64, #relax.shape<["n", 4]>>
   return %0 : tensor<?x4xi64, #relax.shape<["n", 4]>>
@@ -94,7 +94,7 @@ func.func @argmax(%x: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<
 // CHECK-LABEL: func.func @argmin(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.argmin"(%[[X]]) {axis, keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<i64>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @argmin(%x: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<i64> {
   %0 = "relax.argmin"(%x) {axis, keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<i64>
   return %0 : tensor<i64>

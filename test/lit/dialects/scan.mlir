@@ -4,7 +4,7 @@
 // CHECK-LABEL: func.func @cumsum(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x4xf32, #relax.shape<["n", 4]>>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.cumsum"(%[[X]]) {axis = -1 : i64, dtype, exclusive = false} : (tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<?x4xf32, #relax.shape<["n", 4]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @cumsum(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<?x4xf32, #relax.shape<["n", 4]>> {
   %0 = "relax.cumsum"(%x) {axis = -1 : i64, dtype, exclusive = false} : (tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<?x4xf32, #relax.shape<["n", 4]>>
   return %0 : tensor<?x4xf32, #relax.shape<["n", 4]>>

@@ -4,7 +4,7 @@
 // CHECK-LABEL: func.func @where(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x1xi1, #relax.shape<["n", 1]>>, %[[Y:[a-z0-9_]+]]: tensor<?x4xf32, #relax.shape<["n", 4]>>, %[[Z:[a-z0-9_]+]]: tensor<4xf32>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.where"(%[[X]], %[[Y]], %[[Z]]) : (tensor<?x1xi1, #relax.shape<["n", 1]>>, tensor<?x4xf32, #relax.shape<["n", 4]>>, tensor<4xf32>) -> tensor<?x4xf32, #relax.shape<["n", 4]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @where(%x: tensor<?x1xi1, #relax.shape<["n", 1]>>, %y: tensor<?x4xf32, #relax.shape<["n", 4]>>, %z: tensor<4xf32>) -> tensor<?x4xf32, #relax.shape<["n", 4]>> {
   %0 = "relax.where"(%x, %y, %z) : (tensor<?x1xi1, #relax.shape<["n", 1]>>, tensor<?x4xf32, #relax.shape<["n", 4]>>, tensor<4xf32>) -> tensor<?x4xf32, #relax.shape<["n", 4]>>
   return %0 : tensor<?x4xf32, #relax.shape<["n", 4]>>
@@ -13,7 +13,7 @@ func.func @where(%x: tensor<?x1xi1, #relax.shape<["n", 1]>>, %y: tensor<?x4xf32,
 // CHECK-LABEL: func.func @clip(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x4xf32, #relax.shape<["n", 4]>>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.clip"(%[[X]]) {max = 6.000000e+00 : f64, min} : (tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<?x4xf32, #relax.shape<["n", 4]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @clip(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<?x4xf32, #relax.shape<["n", 4]>> {
   %0 = "relax.clip"(%x) {max = 6.000000e+00 : f64, min} : (tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<?x4xf32, #relax.shape<["n", 4]>>
   return %0 : tensor<?x4xf32, #relax.shape<["n", 4]>>
@@ -22,7 +22,7 @@ func.func @clip(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<?x4xf32, 
 // CHECK-LABEL: func.func @clip_of_integers(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x4xi32, #relax.shape<["n", 4]>>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.clip"(%[[X]]) {max = 7 : i64, min = -7 : i64} : (tensor<?x4xi32, #relax.shape<["n", 4]>>) -> tensor<?x4xi32, #relax.shape<["n", 4]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @clip_of_integers(%x: tensor<?x4xi32, #relax.shape<["n", 4]>>) -> tensor<?x4xi32, #relax.shape<["n", 4]>> {
   %0 = "relax.clip"(%x) {max = 7 : i64, min = -7 : i64} : (tensor<?x4xi32, #relax.shape<["n", 4]>>) -> tensor<?x4xi32, #relax.shape<["n", 4]>>
   return %0 : tensor<?x4xi32, #relax.shape<["n", 4]>>

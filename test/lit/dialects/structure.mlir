@@ -5,7 +5,7 @@
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x?xf32>
 // CHECK: %[[Y:[A-Za-z0-9_]+]] = "relax.match_shape"(%[[X]]) {pattern = ["n", 4], result_dtype} : (tensor<?x?xf32>) -> tensor<?x4xf32, #relax.shape<["n", 4]>>
 // CHECK-NEXT: %[[S:[A-Za-z0-9_]+]] = "relax.shape_of"(%[[Y]]) : (tensor<?x4xf32, #relax.shape<["n", 4]>>) -> !relax.shape_value<["n", 4]>
-// CHECK-NEXT: return %[[S]]
+// CHECK-NEXT: return %[[S]] :
 func.func @main(%x: tensor<?x?xf32>) -> !relax.shape_value<["n", 4]> {
   %y = "relax.match_shape"(%x) {pattern = ["n", 4], result_dtype} : (tensor<?x?xf32>) -> tensor<?x4xf32, #relax.shape<["n", 4]>>
   %s = "relax.shape_of"(%y) : (tensor<?x4xf32, #relax.shape<["n", 4]>>) -> !relax.shape_value<["n", 4]>

@@ -5,7 +5,7 @@
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x8x?x?xf32, #relax.shape<["n", 8, "h", "w"]>>, %[[W:[a-z0-9_]+]]: tensor<8x2x4x3xf32>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.nn_conv2d_transpose"(%[[X]], %[[W]]) {data_layout = "NCHW", dilation = [1, 1], groups = 4 : i64, kernel_layout = "IOHW", out_dtype, out_layout = "NHWC", output_padding = [0, 1], padding = [1, 1, 1, 1], strides = [2, 2]}
 // CHECK-SAME: -> tensor<?x?x?x8xf32, #relax.shape<["n", "2*h", "2*w", 8]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @images(%x: tensor<?x8x?x?xf32, #relax.shape<["n", 8, "h", "w"]>>, %w: tensor<8x2x4x3xf32>) -> tensor<?x?x?x8xf32, #relax.shape<["n", "2*h", "2*w", 8]>> {
   %0 = "relax.nn_conv2d_transpose"(%x, %w) {strides = [2, 2], padding = [1, 1, 1, 1], output_padding = [0, 1], dilation = [1, 1], groups = 4 : i64, data_layout = "NCHW", kernel_layout = "IOHW", out_layout = "NHWC", out_dtype} : (tensor<?x8x?x?xf32, #relax.shape<["n", 8, "h", "w"]>>, tensor<8x2x4x3xf32>) -> tensor<?x?x?x8xf32, #relax.shape<["n", "2*h", "2*w", 8]>>
   return %0 : tensor<?x?x?x8xf32, #relax.shape<["n", "2*h", "2*w", 8]>>

@@ -4,7 +4,7 @@
 // CHECK-LABEL: func.func @tril(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.tril"(%[[X]]) {k = 0 : i64} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @tril(%x: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>> {
   %0 = "relax.tril"(%x) {k = 0 : i64} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>
   return %0 : tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>
@@ -13,7 +13,7 @@ func.func @tril(%x: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?x
 // CHECK-LABEL: func.func @triu(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x4xf32, #relax.shape<["n", 4]>>)
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.triu"(%[[X]]) {k = -1 : i64} : (tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<?x4xf32, #relax.shape<["n", 4]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @triu(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<?x4xf32, #relax.shape<["n", 4]>> {
   %0 = "relax.triu"(%x) {k = -1 : i64} : (tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<?x4xf32, #relax.shape<["n", 4]>>
   return %0 : tensor<?x4xf32, #relax.shape<["n", 4]>>
@@ -21,7 +21,7 @@ func.func @triu(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<?x4xf32, 
 
 // CHECK-LABEL: func.func @eye(
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.eye"() {dtype = i32, k = 1 : i64, shape = ["n", 4]} : () -> tensor<?x4xi32, #relax.shape<["n", 4]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @eye() -> tensor<?x4xi32, #relax.shape<["n", 4]>> {
   %0 = "relax.eye"() {dtype = i32, k = 1 : i64, shape = ["n", 4]} : () -> tensor<?x4xi32, #relax.shape<["n", 4]>>
   return %0 : tensor<?x4xi32, #relax.shape<["n", 4]>>

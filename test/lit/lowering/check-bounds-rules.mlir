@@ -44,7 +44,7 @@ func.func private @declared(%i: index) attributes {relax.prim_func}
 // CHECK-NEXT: %[[C_7:[A-Za-z0-9_]+]] = arith.cmpi ult, %[[I]], %[[C_6]] : index
 // CHECK-NEXT: call @relax.check.3(%[[C_7]], %[[I]], %[[C_6]]) : (i1, index, index) -> ()
 // CHECK-NEXT: %[[C_8:[A-Za-z0-9_]+]] = tensor.insert %[[Y_5]] into %[[B]][%[[C3]], %[[I]]] : tensor<4x?xf32>
-// CHECK-NEXT: return %[[C_8]]
+// CHECK-NEXT: return %[[C_8]] :
 func.func private @accesses(%a: memref<?x4xf32>, %b: tensor<4x?xf32>, %i: index) -> tensor<4x?xf32> attributes {relax.prim_func} {
   %c3 = arith.constant 3 : index
   %x = memref.load %a[%i, %c3] : memref<?x4xf32>
@@ -676,7 +676,7 @@ func.func private @windows_not_proved(%a: tensor<?xf32>, %b: tensor<?x8xf32>) at
 // CHECK-NEXT: %[[DIM_1:[A-Za-z0-9_]+]] = tensor.dim %[[C]], %[[C0_0]] : tensor<?xf32>
 // CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = arith.cmpi eq, %[[DIM]], %[[DIM_1]] : index
 // CHECK-NEXT: call @relax.check.52(%[[V0]], %[[DIM]], %[[DIM_1]]) : (i1, index, index) -> ()
-// CHECK-NEXT: return %[[B]], %[[A]]
+// CHECK-NEXT: return %[[B]], %[[A]] :
 func.func private @results(%a: tensor<?xf32>, %b: tensor<?xf32>, %c: tensor<?xf32>) -> (tensor<?xf32>, tensor<?xf32>) attributes {
   relax.prim_func, relax.unchecked = array<i64: 1, 2>
 } {

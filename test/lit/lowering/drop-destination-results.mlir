@@ -17,7 +17,7 @@ func.func private @use(memref<4xf32>, index)
 // CHECK-SAME: (%[[A:[a-z0-9_]+]]: memref<4xf32>, %[[B:[a-z0-9_]+]]: memref<4xf32>, %[[N:[a-z0-9_]+]]: index) {
 // CHECK-NEXT: %[[M:[A-Za-z0-9_]+]] = call @fill(%[[A]], %[[N]]) : (memref<4xf32>, index) -> index
 // CHECK-NEXT: call @use(%[[A]], %[[M]])
-// CHECK-NEXT: memref.copy %[[A]], %[[B]]
+// CHECK-NEXT: memref.copy %[[A]], %[[B]] :
 // CHECK-NEXT: return
 func.func @main(%a: memref<4xf32>, %b: memref<4xf32>, %n: index) -> memref<4xf32> {
   %0:2 = call @fill(%a, %n) : (memref<4xf32>, index) -> (memref<4xf32>, index)
@@ -80,9 +80,9 @@ func.func @main(%a: memref<?xf32>, %b: memref<?xf32>, %c: memref<?xf32>) attribu
 // All elements of a buffer in their order are the buffer; a part of one is not.
 // CHECK-LABEL: func.func @views
 // CHECK-SAME: (%[[A:[a-z0-9_]+]]: memref<4xf32>, %[[B:[a-z0-9_]+]]: memref<4xf32>)
-// CHECK: %[[P:[A-Za-z0-9_]+]] = memref.subview %[[A]]
-// CHECK: %[[Q:[A-Za-z0-9_]+]] = memref.subview %[[A]]
-// CHECK-NEXT: memref.copy %[[P]], %[[Q]]
+// CHECK: %[[P:[A-Za-z0-9_]+]] = memref.subview %[[A]][
+// CHECK: %[[Q:[A-Za-z0-9_]+]] = memref.subview %[[A]][
+// CHECK-NEXT: memref.copy %[[P]], %[[Q]] :
 // CHECK-NOT: memref.copy
 // CHECK: return{{$}}
 func.func @views(%a: memref<4xf32>, %b: memref<4xf32>) -> memref<4xf32> {

@@ -2,12 +2,12 @@
 
 // CHECK-LABEL: func.func @element(
 // CHECK-SAME: %[[MASK:[a-z0-9]+]]: memref<?xi1, strided<[?], offset: ?>>, %[[I:[a-z0-9]+]]: index
-// CHECK: %[[BYTES:[0-9]+]] = builtin.unrealized_conversion_cast %[[MASK]]
+// CHECK: %[[BYTES:[0-9]+]] = builtin.unrealized_conversion_cast %[[MASK]] :
 // CHECK-SAME: to memref<?xi8, strided<[?], offset: ?>>
 // CHECK-NEXT: %[[BYTE:[0-9]+]] = memref.load %[[BYTES]][%[[I]]]
 // CHECK-NEXT: %[[ZERO:[a-z0-9_]+]] = arith.constant 0 : i8
 // CHECK-NEXT: %[[TRUE:[0-9]+]] = arith.cmpi ne, %[[BYTE]], %[[ZERO]] : i8
-// CHECK-NEXT: return %[[TRUE]]
+// CHECK-NEXT: return %[[TRUE]] :
 func.func @element(%mask: memref<?xi1, strided<[?], offset: ?>>, %i: index) -> i1 {
   %0 = memref.load %mask[%i] : memref<?xi1, strided<[?], offset: ?>>
   return %0 : i1

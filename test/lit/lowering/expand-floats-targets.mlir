@@ -6,7 +6,7 @@
 // NATIVE-LABEL: func.func @widen
 // NATIVE-SAME: (%[[X:[a-z0-9_]+]]: f16)
 // NATIVE-NEXT: %[[R:[A-Za-z0-9_]+]] = arith.extf %[[X]] {{.*}}: f16 to f32
-// NATIVE-NEXT: return %[[R]]
+// NATIVE-NEXT: return %[[R]] :
 // EXPANDED-LABEL: func.func @widen
 // EXPANDED-SAME: (%[[X:[a-z0-9_]+]]: f16)
 // EXPANDED-NOT: arith.extf

@@ -34,7 +34,7 @@ func.func @narrow(%x: vector<4xf64>) -> vector<4xf16> {
 // CHECK-NEXT: %[[B:[A-Za-z0-9_]+]] = arith.addf %[[A]], %[[Y]] : f64
 // CHECK-NEXT: %[[C:[A-Za-z0-9_]+]] = arith.sitofp %[[I]] : i32 to f64
 // CHECK-NEXT: %[[D:[A-Za-z0-9_]+]] = arith.mulf %[[B]], %[[C]] : f64
-// CHECK-NEXT: return %[[D]]
+// CHECK-NEXT: return %[[D]] :
 func.func @left_alone(%x: f32, %y: f64, %i: i32) -> f64 {
   %0 = arith.extf %x : f32 to f64
   %1 = arith.addf %0, %y : f64
@@ -50,7 +50,7 @@ func.func @left_alone(%x: f32, %y: f64, %i: i32) -> f64 {
 // CHECK-SAME: (%[[I:[a-z0-9_]+]]: i32)
 // CHECK-NEXT: %[[WIDE:[A-Za-z0-9_]+]] = arith.sitofp %[[I]] : i32 to f32
 // CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = arith.truncf %[[WIDE]] fastmath<none> : f32 to f16
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @from_integer(%i: i32) -> f16 {
   %0 = arith.sitofp %i : i32 to f16
   return %0 : f16

@@ -8,9 +8,9 @@
 // CHECK-NOT: math.fma
 // CHECK-COUNT-3: arith.extf %{{.*}} : vector<4xf32> to vector<4xf64>
 // CHECK: %[[P:.*]] = arith.mulf
-// CHECK: %[[S:.*]] = arith.addf %[[P]]
+// CHECK: %[[S:.*]] = arith.addf %[[P]],
 // CHECK: %[[R:.*]] = arith.truncf %[[S]] : vector<4xf64> to vector<4xf32>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 // KEPT-LABEL: func.func @single(
 // KEPT-NEXT: math.fma
 func.func @single(%a: vector<4xf32>, %b: vector<4xf32>, %c: vector<4xf32>) -> vector<4xf32> {

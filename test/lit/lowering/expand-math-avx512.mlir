@@ -10,15 +10,15 @@
 // CHECK-LABEL: func.func @exp(
 // CHECK-SAME: %[[X:.*]]: vector<16xf32>
 // CHECK: %[[SUM:[A-Za-z0-9_]+]] = math.fma %[[X]], %{{.*}}, %[[ROUNDING:.*]] :
-// CHECK: %[[N:[A-Za-z0-9_]+]] = arith.subf %[[SUM]], %[[ROUNDING]]
+// CHECK: %[[N:[A-Za-z0-9_]+]] = arith.subf %[[SUM]], %[[ROUNDING]] :
 // CHECK: %[[PLACE:[A-Za-z0-9_]+]] = arith.bitcast %[[SUM]] : vector<16xf32> to vector<16xi32>
 // CHECK-NOT: arith.shli
 // CHECK: %[[R:[A-Za-z0-9_]+]] = llvm.call_intrinsic "llvm.x86.avx512.mask.range.ps.512"(%{{[A-Za-z0-9_]+}}, %{{.*}}, %c2_i32, %{{.*}}, %c-1_i16, %c4_i32)
 // CHECK: math.fma %{{.*}}, %[[R]],
 // CHECK: %[[T:[A-Za-z0-9_]+]] = llvm.call_intrinsic "llvm.x86.avx512.permvar.sf.512"(%{{.*}}, %[[PLACE]])
-// CHECK: %[[P:[A-Za-z0-9_]+]] = math.fma %[[T]], %{{[A-Za-z0-9_]+}}, %[[T]]
+// CHECK: %[[P:[A-Za-z0-9_]+]] = math.fma %[[T]], %{{[A-Za-z0-9_]+}}, %[[T]] :
 // CHECK: %[[Y:[A-Za-z0-9_]+]] = llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"(%[[P]], %[[N]], %[[P]], %c-1_i16{{.*}}, %c4_i32{{.*}})
-// CHECK-NEXT: return %[[Y]]
+// CHECK-NEXT: return %[[Y]] :
 // AVX2-LABEL: func.func @exp
 // AVX2-NOT: x86.
 // AVX2: arith.shli
@@ -44,7 +44,7 @@ func.func @exp(%x: vector<16xf32>) -> vector<16xf32> {
 // CHECK: %[[HIGH:[A-Za-z0-9_]+]] = llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
 // CHECK: %[[Y:[A-Za-z0-9_]+]] = vector.shuffle %[[LOW]], %[[HIGH]] [0, 1, 2, {{.*}}, 31] : vector<16xf32>
 // CHECK-NOT: x86.
-// CHECK: return %[[Y]]
+// CHECK: return %[[Y]] :
 func.func @exp2_of_two(%x: vector<32xf32>) -> vector<32xf32> {
   %0 = math.exp2 %x : vector<32xf32>
   return %0 : vector<32xf32>
@@ -57,8 +57,8 @@ func.func @exp2_of_two(%x: vector<32xf32>) -> vector<32xf32> {
 // CHECK-LABEL: func.func @erf
 // CHECK: %[[SUM:[A-Za-z0-9_]+]] = math.fma %[[X:[A-Za-z0-9_]+]], %{{.*}}, %[[MAGIC:.*]] :
 // CHECK: arith.bitcast %[[SUM]] : vector<16xf32> to vector<16xi32>
-// CHECK: %[[NODE:[A-Za-z0-9_]+]] = arith.subf %[[SUM]], %[[MAGIC]]
-// CHECK: math.fma %[[NODE]], %{{.*}}, %[[X]]
+// CHECK: %[[NODE:[A-Za-z0-9_]+]] = arith.subf %[[SUM]], %[[MAGIC]] :
+// CHECK: math.fma %[[NODE]], %{{.*}}, %[[X]] :
 // CHECK-COUNT-6: llvm.call_intrinsic "llvm.x86.avx512.permvar.sf.512"(%{{.*}}, %{{.*}}) : (vector<16xf32>, vector<16xi32>) -> vector<16xf32>
 // CHECK-NOT: call_intrinsic
 // CHECK: math.copysign
@@ -90,8 +90,8 @@ func.func @half(%x: vector<16xf16>) -> vector<16xf16> {
 // CHECK-LABEL: func.func @log_of_double(
 // CHECK-SAME: %[[X:.*]]: vector<8xf64>
 // CHECK: %[[M:[A-Za-z0-9_]+]] = llvm.call_intrinsic "llvm.x86.avx512.mask.getmant.pd.512"(%[[X]], %c11_i32
-// CHECK: llvm.call_intrinsic "llvm.x86.avx512.mask.getexp.pd.512"(%[[X]], %[[X]]
-// CHECK: llvm.call_intrinsic "llvm.x86.avx512.mask.getexp.pd.512"(%[[M]], %[[M]]
+// CHECK: llvm.call_intrinsic "llvm.x86.avx512.mask.getexp.pd.512"(%[[X]], %[[X]],
+// CHECK: llvm.call_intrinsic "llvm.x86.avx512.mask.getexp.pd.512"(%[[M]], %[[M]],
 // CHECK-NOT: arith.divf
 // CHECK: %[[I:[A-Za-z0-9_]+]] = llvm.call_intrinsic "llvm.x86.avx512.vpermi2var.pd.512"
 // CHECK: math.fma %[[M]], %[[I]],
@@ -116,7 +116,7 @@ func.func @log_of_double(%x: vector<8xf64>) -> vector<8xf64> {
 // CHECK: llvm.call_intrinsic "llvm.x86.avx512.mask.range.pd.512"
 // CHECK-COUNT-2: llvm.call_intrinsic "llvm.x86.avx512.vpermi2var.pd.512"
 // CHECK: %[[Y:[A-Za-z0-9_]+]] = llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.pd.512"
-// CHECK-NEXT: return %[[Y]]
+// CHECK-NEXT: return %[[Y]] :
 // AVX2-LABEL: func.func @exp_of_double(
 // AVX2-NOT: call_intrinsic
 // AVX2: arith.shli
@@ -151,12 +151,12 @@ func.func @others(%s: f32, %x: vector<8xf32>, %y: vector<2x16xf32>, %z: vector<1
 // node, the part above zero.
 // CHECK-LABEL: func.func @gelu(
 // CHECK-SAME: %[[X:.*]]: vector<16xf32>
-// CHECK: %[[SIZE:[A-Za-z0-9_]+]] = llvm.call_intrinsic "llvm.x86.avx512.mask.range.ps.512"(%[[X]]
-// CHECK: math.fma %[[SIZE]]
+// CHECK: %[[SIZE:[A-Za-z0-9_]+]] = llvm.call_intrinsic "llvm.x86.avx512.mask.range.ps.512"(%[[X]],
+// CHECK: math.fma %[[SIZE]],
 // CHECK-COUNT-6: llvm.call_intrinsic "llvm.x86.avx512.permvar.sf.512"
-// CHECK: %[[PART:[A-Za-z0-9_]+]] = llvm.call_intrinsic "llvm.x86.avx512.mask.fixupimm.ps.512"(%[[X]], %[[X]]
-// CHECK-NEXT: %[[Y:[A-Za-z0-9_]+]] = math.fma %{{[A-Za-z0-9_]+}}, %{{[A-Za-z0-9_]+}}, %[[PART]]
-// CHECK-NEXT: return %[[Y]]
+// CHECK: %[[PART:[A-Za-z0-9_]+]] = llvm.call_intrinsic "llvm.x86.avx512.mask.fixupimm.ps.512"(%[[X]], %[[X]],
+// CHECK-NEXT: %[[Y:[A-Za-z0-9_]+]] = math.fma %{{[A-Za-z0-9_]+}}, %{{[A-Za-z0-9_]+}}, %[[PART]] :
+// CHECK-NEXT: return %[[Y]] :
 // AVX2-LABEL: func.func @gelu(
 // AVX2-NOT: call_intrinsic
 // AVX2: arith.shli

@@ -47,7 +47,7 @@ func.func @others(%x: f64, %y: f32) -> (f64, f32) {
 // CHECK: arith.addf %{{.*}}, %{{.*}} : vector<8xf32>
 // CHECK: %[[H:[A-Za-z0-9_]+]] = arith.mulf %{{.*}}, %{{.*}} : vector<8xf32>
 // CHECK-NEXT: %[[Y:[A-Za-z0-9_]+]] = arith.mulf %{{.*}}, %[[H]] : vector<8xf32>
-// CHECK-NEXT: return %[[Y]]
+// CHECK-NEXT: return %[[Y]] :
 func.func @gelu(%x: vector<8xf32>) -> vector<8xf32> {
   %root = arith.constant dense<0.707106769> : vector<8xf32>
   %half = arith.constant dense<0.5> : vector<8xf32>

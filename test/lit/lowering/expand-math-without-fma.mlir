@@ -17,9 +17,9 @@ func.func @exp(%x: f64) -> f64 {
 // CHECK-SAME: (%[[X:[a-z0-9]+]]: f64)
 // CHECK: %[[U:[0-9]+]] = arith.addf %[[ONE:[a-z0-9_]+]], %[[X]] : f64
 // CHECK-NEXT: math.log %[[U]] : f64
-// CHECK: %[[TINY:[0-9]+]] = arith.cmpf oeq, %[[U]], %[[ONE]]
+// CHECK: %[[TINY:[0-9]+]] = arith.cmpf oeq, %[[U]], %[[ONE]] :
 // CHECK-NEXT: %[[R:[0-9]+]] = arith.select %[[TINY]], %[[X]],
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @log1p(%x: f64) -> f64 {
   %0 = math.log1p %x : f64
   return %0 : f64

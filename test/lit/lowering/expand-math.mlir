@@ -5,8 +5,9 @@
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]: f32) -> f32
 // CHECK-NOT: math.exp
 // CHECK-NOT: arith.fptosi
-// CHECK: %[[CLAMPED:[A-Za-z0-9_]+]] = arith.select %{{[A-Za-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[A-Za-z0-9_]+}} : f32
-// CHECK: math.fma %[[CLAMPED]]
+// CHECK: %[[BELOW:[A-Za-z0-9_]+]] = arith.select %{{[A-Za-z0-9_]+}}, %{{[a-z0-9_]+}}, %[[X]] : f32
+// CHECK: %[[CLAMPED:[A-Za-z0-9_]+]] = arith.select %{{[A-Za-z0-9_]+}}, %{{[a-z0-9_]+}}, %[[BELOW]] : f32
+// CHECK: math.fma %[[CLAMPED]],
 // CHECK: arith.bitcast %{{[A-Za-z0-9_]+}} : f32 to i32
 // CHECK: arith.shli
 // CHECK: arith.bitcast %{{[A-Za-z0-9_]+}} : i32 to f32
@@ -23,8 +24,8 @@ func.func @exp_scalar(%x: f32) -> f32 {
 // CHECK-LABEL: func.func @tanh_vector
 // CHECK-NOT: math.tanh
 // CHECK: %[[INVERSE:[A-Za-z0-9_]+]] = arith.divf
-// CHECK-NEXT: %[[QUOTIENT:[A-Za-z0-9_]+]] = arith.mulf %{{[A-Za-z0-9_]+}}, %[[INVERSE]]
-// CHECK: %[[Y:[A-Za-z0-9_]+]] = math.fma %{{[A-Za-z0-9_]+}}, %[[INVERSE]], %[[QUOTIENT]]
+// CHECK-NEXT: %[[QUOTIENT:[A-Za-z0-9_]+]] = arith.mulf %{{[A-Za-z0-9_]+}}, %[[INVERSE]] :
+// CHECK: %[[Y:[A-Za-z0-9_]+]] = math.fma %{{[A-Za-z0-9_]+}}, %[[INVERSE]], %[[QUOTIENT]] :
 // CHECK-NEXT: math.copysign %[[Y]],
 func.func @tanh_vector(%x: vector<8xf32>) -> vector<8xf32> {
   %0 = math.tanh %x : vector<8xf32>
@@ -69,18 +70,18 @@ func.func @left_alone(%x: f64, %y: f32) -> (f64, f32) {
 // CHECK-COUNT-6: math.fma %{{[a-z0-9_]+}}, %[[BOUNDED]],
 // CHECK: %[[PRODUCT:[A-Za-z0-9_]+]] = math.fma %{{[A-Za-z0-9_]+}}, %[[BOUNDED]],
 // CHECK: %[[SUM:[A-Za-z0-9_]+]] = math.fma %[[PRODUCT]], %[[BOUNDED]], %[[MAGIC:[a-z0-9_]+]]
-// CHECK-NEXT: %[[N:[A-Za-z0-9_]+]] = arith.subf %[[MAGIC]], %[[SUM]]
-// CHECK-NEXT: %[[REST:[A-Za-z0-9_]+]] = math.fma %[[PRODUCT]], %[[BOUNDED]], %[[N]]
+// CHECK-NEXT: %[[N:[A-Za-z0-9_]+]] = arith.subf %[[MAGIC]], %[[SUM]] :
+// CHECK-NEXT: %[[REST:[A-Za-z0-9_]+]] = math.fma %[[PRODUCT]], %[[BOUNDED]], %[[N]] :
 // CHECK: %[[BITS:[A-Za-z0-9_]+]] = arith.bitcast %[[SUM]] : vector<8xf32> to vector<8xi32>
 // CHECK: %[[SHIFTED:[A-Za-z0-9_]+]] = arith.shli %[[BITS]],
-// CHECK: %[[POWER:[A-Za-z0-9_]+]] = arith.bitcast %[[SHIFTED]]
+// CHECK: %[[POWER:[A-Za-z0-9_]+]] = arith.bitcast %[[SHIFTED]] :
 // CHECK-COUNT-6: math.fma %{{[a-z0-9_]+}}, %[[REST]],
-// CHECK: %[[BEYOND:[A-Za-z0-9_]+]] = arith.mulf %{{[A-Za-z0-9_]+}}, %[[POWER]]
-// CHECK: %[[MINUS:[A-Za-z0-9_]+]] = arith.negf %[[SIZE]]
+// CHECK: %[[BEYOND:[A-Za-z0-9_]+]] = arith.mulf %{{[A-Za-z0-9_]+}}, %[[POWER]] :
+// CHECK: %[[MINUS:[A-Za-z0-9_]+]] = arith.negf %[[SIZE]] :
 // CHECK: arith.minui
 // CHECK: %[[POSITIVE:[A-Za-z0-9_]+]] = arith.bitcast %{{[A-Za-z0-9_]+}} : vector<8xi32> to vector<8xf32>
-// CHECK: %[[Y:[A-Za-z0-9_]+]] = math.fma %[[MINUS]], %[[BEYOND]], %[[POSITIVE]]
-// CHECK-NEXT: return %[[Y]]
+// CHECK: %[[Y:[A-Za-z0-9_]+]] = math.fma %[[MINUS]], %[[BEYOND]], %[[POSITIVE]] :
+// CHECK-NEXT: return %[[Y]] :
 func.func @gelu(%x: vector<8xf32>) -> vector<8xf32> {
   %root = arith.constant dense<0.707106769> : vector<8xf32>
   %half = arith.constant dense<0.5> : vector<8xf32>

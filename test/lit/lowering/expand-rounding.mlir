@@ -33,12 +33,12 @@ func.func @half(%x: f16) -> f16 {
 // CHECK-SAME: %[[IN:[a-z0-9_]+]]: f32
 // CHECK: %[[ABS:[A-Za-z0-9_]+]] = math.absf %[[IN]] : f32
 // CHECK: %[[LARGE:[A-Za-z0-9_]+]] = arith.constant 0x4B000000 : f32
-// CHECK: %[[SUM:[A-Za-z0-9_]+]] = arith.addf %[[ABS]], %[[LARGE]]
-// CHECK-NEXT: %[[ROUNDED:[A-Za-z0-9_]+]] = arith.subf %[[SUM]], %[[LARGE]]
-// CHECK-NEXT: %[[SMALL:[A-Za-z0-9_]+]] = arith.cmpf olt, %[[ABS]], %[[LARGE]]
-// CHECK-NEXT: %[[SIGNED:[A-Za-z0-9_]+]] = math.copysign %[[ROUNDED]], %[[IN]]
-// CHECK-NEXT: %[[EVEN:[A-Za-z0-9_]+]] = arith.select %[[SMALL]], %[[SIGNED]], %[[IN]]
-// CHECK-NEXT: return %[[EVEN]]
+// CHECK: %[[SUM:[A-Za-z0-9_]+]] = arith.addf %[[ABS]], %[[LARGE]] :
+// CHECK-NEXT: %[[ROUNDED:[A-Za-z0-9_]+]] = arith.subf %[[SUM]], %[[LARGE]] :
+// CHECK-NEXT: %[[SMALL:[A-Za-z0-9_]+]] = arith.cmpf olt, %[[ABS]], %[[LARGE]] :
+// CHECK-NEXT: %[[SIGNED:[A-Za-z0-9_]+]] = math.copysign %[[ROUNDED]], %[[IN]] :
+// CHECK-NEXT: %[[EVEN:[A-Za-z0-9_]+]] = arith.select %[[SMALL]], %[[SIGNED]], %[[IN]] :
+// CHECK-NEXT: return %[[EVEN]] :
 func.func @even(%x: f32) -> f32 {
   %0 = math.roundeven %x : f32
   return %0 : f32
@@ -48,16 +48,16 @@ func.func @even(%x: f32) -> f32 {
 // CHECK-SAME: %[[IN:[a-z0-9_]+]]: f64
 // CHECK: %[[ABS:[A-Za-z0-9_]+]] = math.absf %[[IN]] : f64
 // CHECK: %[[LARGE:[A-Za-z0-9_]+]] = arith.constant 0x4330000000000000 : f64
-// CHECK: %[[SUM:[A-Za-z0-9_]+]] = arith.addf %[[ABS]], %[[LARGE]]
-// CHECK-NEXT: %[[ROUNDED:[A-Za-z0-9_]+]] = arith.subf %[[SUM]], %[[LARGE]]
-// CHECK-NEXT: %[[SMALL:[A-Za-z0-9_]+]] = arith.cmpf olt, %[[ABS]], %[[LARGE]]
-// CHECK-NEXT: %[[SIGNED:[A-Za-z0-9_]+]] = math.copysign %[[ROUNDED]], %[[IN]]
-// CHECK-NEXT: %[[EVEN:[A-Za-z0-9_]+]] = arith.select %[[SMALL]], %[[SIGNED]], %[[IN]]
-// CHECK: %[[ABOVE:[A-Za-z0-9_]+]] = arith.cmpf ogt, %[[EVEN]], %[[IN]]
+// CHECK: %[[SUM:[A-Za-z0-9_]+]] = arith.addf %[[ABS]], %[[LARGE]] :
+// CHECK-NEXT: %[[ROUNDED:[A-Za-z0-9_]+]] = arith.subf %[[SUM]], %[[LARGE]] :
+// CHECK-NEXT: %[[SMALL:[A-Za-z0-9_]+]] = arith.cmpf olt, %[[ABS]], %[[LARGE]] :
+// CHECK-NEXT: %[[SIGNED:[A-Za-z0-9_]+]] = math.copysign %[[ROUNDED]], %[[IN]] :
+// CHECK-NEXT: %[[EVEN:[A-Za-z0-9_]+]] = arith.select %[[SMALL]], %[[SIGNED]], %[[IN]] :
+// CHECK: %[[ABOVE:[A-Za-z0-9_]+]] = arith.cmpf ogt, %[[EVEN]], %[[IN]] :
 // CHECK: %[[ONE:[A-Za-z0-9_]+]] = arith.constant 1.000000e+00 : f64
-// CHECK: %[[LESS:[A-Za-z0-9_]+]] = arith.subf %[[EVEN]], %[[ONE]]
-// CHECK-NEXT: %[[FLOOR:[A-Za-z0-9_]+]] = arith.select %[[ABOVE]], %[[LESS]], %[[EVEN]]
-// CHECK-NEXT: return %[[FLOOR]]
+// CHECK: %[[LESS:[A-Za-z0-9_]+]] = arith.subf %[[EVEN]], %[[ONE]] :
+// CHECK-NEXT: %[[FLOOR:[A-Za-z0-9_]+]] = arith.select %[[ABOVE]], %[[LESS]], %[[EVEN]] :
+// CHECK-NEXT: return %[[FLOOR]] :
 func.func @floor(%x: f64) -> f64 {
   %0 = math.floor %x : f64
   return %0 : f64
@@ -65,20 +65,20 @@ func.func @floor(%x: f64) -> f64 {
 
 // CHECK-LABEL: func.func @ceil(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: f32
-// CHECK-NEXT: %[[IN:[A-Za-z0-9_]+]] = arith.negf %[[X]]
+// CHECK-NEXT: %[[IN:[A-Za-z0-9_]+]] = arith.negf %[[X]] :
 // CHECK: %[[ABS:[A-Za-z0-9_]+]] = math.absf %[[IN]] : f32
 // CHECK: %[[LARGE:[A-Za-z0-9_]+]] = arith.constant 0x4B000000 : f32
-// CHECK: %[[SUM:[A-Za-z0-9_]+]] = arith.addf %[[ABS]], %[[LARGE]]
-// CHECK-NEXT: %[[ROUNDED:[A-Za-z0-9_]+]] = arith.subf %[[SUM]], %[[LARGE]]
-// CHECK-NEXT: %[[SMALL:[A-Za-z0-9_]+]] = arith.cmpf olt, %[[ABS]], %[[LARGE]]
-// CHECK-NEXT: %[[SIGNED:[A-Za-z0-9_]+]] = math.copysign %[[ROUNDED]], %[[IN]]
-// CHECK-NEXT: %[[EVEN:[A-Za-z0-9_]+]] = arith.select %[[SMALL]], %[[SIGNED]], %[[IN]]
-// CHECK: %[[ABOVE:[A-Za-z0-9_]+]] = arith.cmpf ogt, %[[EVEN]], %[[IN]]
+// CHECK: %[[SUM:[A-Za-z0-9_]+]] = arith.addf %[[ABS]], %[[LARGE]] :
+// CHECK-NEXT: %[[ROUNDED:[A-Za-z0-9_]+]] = arith.subf %[[SUM]], %[[LARGE]] :
+// CHECK-NEXT: %[[SMALL:[A-Za-z0-9_]+]] = arith.cmpf olt, %[[ABS]], %[[LARGE]] :
+// CHECK-NEXT: %[[SIGNED:[A-Za-z0-9_]+]] = math.copysign %[[ROUNDED]], %[[IN]] :
+// CHECK-NEXT: %[[EVEN:[A-Za-z0-9_]+]] = arith.select %[[SMALL]], %[[SIGNED]], %[[IN]] :
+// CHECK: %[[ABOVE:[A-Za-z0-9_]+]] = arith.cmpf ogt, %[[EVEN]], %[[IN]] :
 // CHECK: %[[ONE:[A-Za-z0-9_]+]] = arith.constant 1.000000e+00 : f32
-// CHECK: %[[LESS:[A-Za-z0-9_]+]] = arith.subf %[[EVEN]], %[[ONE]]
-// CHECK-NEXT: %[[FLOOR:[A-Za-z0-9_]+]] = arith.select %[[ABOVE]], %[[LESS]], %[[EVEN]]
-// CHECK-NEXT: %[[CEIL:[A-Za-z0-9_]+]] = arith.negf %[[FLOOR]]
-// CHECK-NEXT: return %[[CEIL]]
+// CHECK: %[[LESS:[A-Za-z0-9_]+]] = arith.subf %[[EVEN]], %[[ONE]] :
+// CHECK-NEXT: %[[FLOOR:[A-Za-z0-9_]+]] = arith.select %[[ABOVE]], %[[LESS]], %[[EVEN]] :
+// CHECK-NEXT: %[[CEIL:[A-Za-z0-9_]+]] = arith.negf %[[FLOOR]] :
+// CHECK-NEXT: return %[[CEIL]] :
 func.func @ceil(%x: f32) -> f32 {
   %0 = math.ceil %x : f32
   return %0 : f32
@@ -86,20 +86,20 @@ func.func @ceil(%x: f32) -> f32 {
 
 // CHECK-LABEL: func.func @trunc(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: f32
-// CHECK-NEXT: %[[IN:[A-Za-z0-9_]+]] = math.absf %[[X]]
+// CHECK-NEXT: %[[IN:[A-Za-z0-9_]+]] = math.absf %[[X]] :
 // CHECK: %[[ABS:[A-Za-z0-9_]+]] = math.absf %[[IN]] : f32
 // CHECK: %[[LARGE:[A-Za-z0-9_]+]] = arith.constant 0x4B000000 : f32
-// CHECK: %[[SUM:[A-Za-z0-9_]+]] = arith.addf %[[ABS]], %[[LARGE]]
-// CHECK-NEXT: %[[ROUNDED:[A-Za-z0-9_]+]] = arith.subf %[[SUM]], %[[LARGE]]
-// CHECK-NEXT: %[[SMALL:[A-Za-z0-9_]+]] = arith.cmpf olt, %[[ABS]], %[[LARGE]]
-// CHECK-NEXT: %[[SIGNED:[A-Za-z0-9_]+]] = math.copysign %[[ROUNDED]], %[[IN]]
-// CHECK-NEXT: %[[EVEN:[A-Za-z0-9_]+]] = arith.select %[[SMALL]], %[[SIGNED]], %[[IN]]
-// CHECK: %[[ABOVE:[A-Za-z0-9_]+]] = arith.cmpf ogt, %[[EVEN]], %[[IN]]
+// CHECK: %[[SUM:[A-Za-z0-9_]+]] = arith.addf %[[ABS]], %[[LARGE]] :
+// CHECK-NEXT: %[[ROUNDED:[A-Za-z0-9_]+]] = arith.subf %[[SUM]], %[[LARGE]] :
+// CHECK-NEXT: %[[SMALL:[A-Za-z0-9_]+]] = arith.cmpf olt, %[[ABS]], %[[LARGE]] :
+// CHECK-NEXT: %[[SIGNED:[A-Za-z0-9_]+]] = math.copysign %[[ROUNDED]], %[[IN]] :
+// CHECK-NEXT: %[[EVEN:[A-Za-z0-9_]+]] = arith.select %[[SMALL]], %[[SIGNED]], %[[IN]] :
+// CHECK: %[[ABOVE:[A-Za-z0-9_]+]] = arith.cmpf ogt, %[[EVEN]], %[[IN]] :
 // CHECK: %[[ONE:[A-Za-z0-9_]+]] = arith.constant 1.000000e+00 : f32
-// CHECK: %[[LESS:[A-Za-z0-9_]+]] = arith.subf %[[EVEN]], %[[ONE]]
-// CHECK-NEXT: %[[FLOOR:[A-Za-z0-9_]+]] = arith.select %[[ABOVE]], %[[LESS]], %[[EVEN]]
-// CHECK-NEXT: %[[TRUNC:[A-Za-z0-9_]+]] = math.copysign %[[FLOOR]], %[[X]]
-// CHECK-NEXT: return %[[TRUNC]]
+// CHECK: %[[LESS:[A-Za-z0-9_]+]] = arith.subf %[[EVEN]], %[[ONE]] :
+// CHECK-NEXT: %[[FLOOR:[A-Za-z0-9_]+]] = arith.select %[[ABOVE]], %[[LESS]], %[[EVEN]] :
+// CHECK-NEXT: %[[TRUNC:[A-Za-z0-9_]+]] = math.copysign %[[FLOOR]], %[[X]] :
+// CHECK-NEXT: return %[[TRUNC]] :
 func.func @trunc(%x: f32) -> f32 {
   %0 = math.trunc %x : f32
   return %0 : f32

@@ -123,7 +123,7 @@ func.func @others(%x: memref<?xf32>) {
 // CHECK: call @relax.rt.profile_record.2(%{{.+}}, %{{.+}}, %[[DIM]], %p2)
 // CHECK-LABEL: func.func private @relax.rt.profile_record.2(
 // CHECK: %[[WORDS:.+]] = arith.constant 6 : i64
-// CHECK-NEXT: llvm.atomicrmw add %{{.+}}, %[[WORDS]]
+// CHECK-NEXT: llvm.atomicrmw add %{{.+}}, %[[WORDS]] acq_rel
 // CHECK: %[[ROW:.+]] = llvm.getelementptr %{{.+}}[%{{.+}}]
 // CHECK: llvm.getelementptr %[[ROW]][8]
 // CHECK: llvm.getelementptr %[[ROW]][16]

@@ -83,12 +83,12 @@ func.func @heavy(%x: memref<?xf32>, %o: memref<?xf32>) {
 // AVX2: %[[SHORT:[A-Za-z0-9_]+]] = arith.cmpi ule, %{{[a-z0-9_]+}}, %c1365
 // AVX2: %[[AHEAD:[a-z0-9_]+]] = arith.select %[[SHORT]], %{{[a-z0-9_]+}}, %c0
 // AVX2: scf.for %[[AT:[a-z0-9_]+]] = {{.*}} step %c48
-// AVX2: %[[THERE:[A-Za-z0-9_]+]] = arith.addi %[[AT]], %[[AHEAD]]
+// AVX2: %[[THERE:[A-Za-z0-9_]+]] = arith.addi %[[AT]], %[[AHEAD]] :
 // AVX2-NEXT: memref.prefetch %{{[a-z0-9_]+}}[%[[THERE]]], read, locality<3>
-// AVX2-NEXT: %[[THEN:[A-Za-z0-9_]+]] = arith.addi %[[AT]], %[[AHEAD]]
+// AVX2-NEXT: %[[THEN:[A-Za-z0-9_]+]] = arith.addi %[[AT]], %[[AHEAD]] :
 // AVX2-NEXT: %[[NEXT_LINE:[A-Za-z0-9_]+]] = arith.addi %[[THEN]], %c16
 // AVX2-NEXT: memref.prefetch %{{[a-z0-9_]+}}[%[[NEXT_LINE]]], read, locality<3>
-// AVX2-NEXT: %[[THEN_THIRD:[A-Za-z0-9_]+]] = arith.addi %[[AT]], %[[AHEAD]]
+// AVX2-NEXT: %[[THEN_THIRD:[A-Za-z0-9_]+]] = arith.addi %[[AT]], %[[AHEAD]] :
 // AVX2-NEXT: %[[THIRD_LINE:[A-Za-z0-9_]+]] = arith.addi %[[THEN_THIRD]], %c32
 // AVX2-NEXT: memref.prefetch %{{[a-z0-9_]+}}[%[[THIRD_LINE]]], read, locality<3>
 // AVX2-NOT: memref.prefetch
@@ -141,7 +141,7 @@ func.func @heavy_double(%x: memref<?xf64>, %o: memref<?xf64>) {
 // AVX2: math.exp %{{[A-Za-z0-9_]+}} : vector<8xf32>
 // AVX2: %[[MASK:[A-Za-z0-9_]+]] = arith.cmpi sgt, {{.*}} : vector<8xi32>
 // AVX2: math.exp %{{[A-Za-z0-9_]+}} : vector<8xf32>
-// AVX2: arith.select %[[MASK]]
+// AVX2: arith.select %[[MASK]],
 // AVX2: vector.shuffle {{.*}} [0, 1, 2, 3, 4, 5, 6, 7] : vector<16xf32>
 // AVX2: vector.shuffle {{.*}} [8, 9, 10, 11, 12, 13, 14, 15] : vector<16xf32>
 // AVX2: vector.reduction <add>
@@ -185,7 +185,7 @@ func.func @nothing(%x: memref<4xf32>, %i: index) -> f32 {
 // CHECK: %[[GO_ROWS:[0-9]+]] = arith.select %[[NONE]], %c0, %[[ROWS]] : index
 // CHECK: %[[GO_COLUMNS:[0-9]+]] = arith.select %[[NONE]], %c0, %[[COLUMNS]] : index
 // CHECK: scf.for %[[I:[a-z0-9_]+]] = %c0 to %c4
-// CHECK: scf.for %[[J:[a-z0-9_]+]] = %c0 to %[[GO_ROWS]]
+// CHECK: scf.for %[[J:[a-z0-9_]+]] = %c0 to %[[GO_ROWS]] step
 // CHECK: return
 func.func @no_columns(%x: memref<4x?x?xf32, strided<[?, ?, 1]>>, %o: memref<f32>) {
   linalg.generic {indexing_maps = [affine_map<(p, i, j) -> (p, i, j)>, affine_map<(p, i, j) -> ()>],

@@ -20,21 +20,21 @@
 // CHECK: arith.minui
 // CHECK: llvm.intr.expect
 // CHECK: llvm.intr.expect
-// AVX2-COUNT-8: vector.load %[[FROM]]{{.*}} vector<8xf32>
+// AVX2-COUNT-8: vector.load %[[FROM]][{{.*}} vector<8xf32>
 // AVX2-COUNT-24: vector.shuffle
-// AVX2-COUNT-8: vector.store {{.*}}, %[[TO]]{{.*}} vector<8xf32>
-// NEON-COUNT-4: vector.load %[[FROM]]{{.*}} vector<4xf32>
+// AVX2-COUNT-8: vector.store {{.*}}, %[[TO]][{{.*}} vector<8xf32>
+// NEON-COUNT-4: vector.load %[[FROM]][{{.*}} vector<4xf32>
 // NEON-COUNT-8: vector.shuffle
-// NEON-COUNT-4: vector.store {{.*}}, %[[TO]]{{.*}} vector<4xf32>
+// NEON-COUNT-4: vector.store {{.*}}, %[[TO]][{{.*}} vector<4xf32>
 // AVX2-NOT: vector.
 // AVX2: scf.if
 // AVX2: scf.for {{.*}} step %c64
 // AVX2: scf.for {{.*}} step %c16
 // AVX2: scf.for {{.*}} step %c4
 // AVX2: scf.for {{.*}} step %c4
-// AVX2-COUNT-4: vector.load %[[FROM]]{{.*}} vector<4xf32>
+// AVX2-COUNT-4: vector.load %[[FROM]][{{.*}} vector<4xf32>
 // AVX2-COUNT-8: vector.shuffle
-// AVX2-COUNT-4: vector.store {{.*}}, %[[TO]]{{.*}} vector<4xf32>
+// AVX2-COUNT-4: vector.store {{.*}}, %[[TO]][{{.*}} vector<4xf32>
 // CHECK-NOT: vector.
 // CHECK-NOT: memref.load
 // CHECK: } else {

@@ -55,9 +55,9 @@ func.func @copy(%x: memref<?xi1>, %o: memref<?xi1>) {
 // sum of loops is left to upstream's loops.
 // CHECK-LABEL: func.func @copied(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: memref<8xf32>, %[[O:[a-z0-9_]+]]: memref<8xf32>, %[[W:[a-z0-9_]+]]: memref<2x3xf32>)
-// CHECK: %[[FROM:[A-Za-z0-9_]+]], %{{.*}} = memref.extract_strided_metadata %[[X]]
+// CHECK: %[[FROM:[A-Za-z0-9_]+]], %{{.*}} = memref.extract_strided_metadata %[[X]] :
 // CHECK: %[[READ:[A-Za-z0-9_]+]] = memref.reinterpret_cast %[[FROM]] to
-// CHECK: %[[TO:[A-Za-z0-9_]+]], %{{.*}} = memref.extract_strided_metadata %[[O]]
+// CHECK: %[[TO:[A-Za-z0-9_]+]], %{{.*}} = memref.extract_strided_metadata %[[O]] :
 // CHECK: %[[WRITTEN:[A-Za-z0-9_]+]] = memref.reinterpret_cast %[[TO]] to
 // CHECK: %[[V:[A-Za-z0-9_]+]] = vector.load %[[READ]][%{{[a-z0-9_]+}}]
 // CHECK-NEXT: vector.store %[[V]], %[[WRITTEN]][%{{[a-z0-9_]+}}]

@@ -51,7 +51,7 @@ func.func private @outer(%ok: i1, %n: index) {
 // CHECK: cf.cond_br %{{[A-Za-z0-9_]+}} weights([2000, 1]), ^[[SECOND:bb[0-9]+]], ^[[EXIT:bb[0-9]+]]
 // CHECK: ^[[SECOND]]:
 // CHECK: call @inner(
-// CHECK: cf.cond_br %{{[A-Za-z0-9_]+}} weights([2000, 1]), ^[[THIRD:bb[0-9]+]], ^[[EXIT]]
+// CHECK: cf.cond_br %{{[A-Za-z0-9_]+}} weights([2000, 1]), ^[[THIRD:bb[0-9]+]], ^[[EXIT]]{{$}}
 // CHECK: ^[[EXIT]]:
 // CHECK-NOT: release
 // CHECK: return
@@ -100,11 +100,11 @@ func.func private @foreign() -> i32
 // CHECK-LABEL: func.func private @middle({{.*}}: i1) -> i32
 // CHECK: %[[S:[A-Za-z0-9_]+]] = call @lowest(
 // CHECK: %[[FINE:[A-Za-z0-9_]+]] = arith.cmpi eq, %[[S]],
-// CHECK-NEXT: cf.cond_br %[[FINE]]
+// CHECK-NEXT: cf.cond_br %[[FINE]] weights
 // CHECK-LABEL: func.func @top({{.*}}: i1) -> i32
 // CHECK: %[[S:[A-Za-z0-9_]+]] = call @middle(
 // CHECK: %[[FINE:[A-Za-z0-9_]+]] = arith.cmpi eq, %[[S]],
-// CHECK-NEXT: cf.cond_br %[[FINE]]
+// CHECK-NEXT: cf.cond_br %[[FINE]] weights
 func.func private @lowest(%ok: i1) {
   call @relax.check.0(%ok) : (i1) -> ()
   return
@@ -122,7 +122,7 @@ func.func @top(%ok: i1) {
 // CHECK-LABEL: func.func @foreign_call() -> i32
 // CHECK: %[[S:[A-Za-z0-9_]+]] = call @foreign()
 // CHECK: %[[FINE:[A-Za-z0-9_]+]] = arith.cmpi eq, %[[S]],
-// CHECK-NEXT: cf.cond_br %[[FINE]]
+// CHECK-NEXT: cf.cond_br %[[FINE]] weights
 // CHECK-NOT: raise
 // CHECK: return
 func.func @foreign_call() {
@@ -237,7 +237,7 @@ func.func private @works(%n: index) {
 // CHECK-NEXT: %[[FIRST:[A-Za-z0-9_]+]] = call @fails(
 // CHECK-NEXT: call @works(
 // CHECK-NEXT: %[[SECOND:[a-z0-9_]+]] = arith.constant 0 : i32
-// CHECK-NEXT: return %[[FIRST]], %[[SECOND]]
+// CHECK-NEXT: return %[[FIRST]], %[[SECOND]] :
 func.func private @asks(%ok: i1, %n: index) -> (i32, i32) {
   call @elsewhere() : () -> ()
   %first = call @relax.status.fails(%ok, %n) : (i1, index) -> i32
@@ -258,7 +258,7 @@ func.func private @relax.rt.free(!llvm.ptr) attributes {relax.compiled_separatel
 // CHECK-SAME: -> (i32, !llvm.ptr) {
 // CHECK: %[[CALL:[A-Za-z0-9_]+]]:2 = call @relax.rt.allocate(%{{[a-z0-9_]+}}) : (i64) -> (i32, !llvm.ptr)
 // CHECK: %[[FINE:[A-Za-z0-9_]+]] = arith.cmpi eq, %[[CALL]]#0,
-// CHECK: cf.cond_br %[[FINE]]
+// CHECK: cf.cond_br %[[FINE]] weights
 // CHECK: return %{{[a-z0-9_]+}}, %[[CALL]]#1
 func.func private @takes(%n: i64) -> !llvm.ptr {
   %p = call @relax.rt.allocate(%n) : (i64) -> !llvm.ptr
@@ -278,7 +278,7 @@ func.func private @gives(%p: !llvm.ptr) {
 // CHECK-LABEL: func.func private @defined
 // CHECK-SAME: () -> i32 attributes {relax.may_fail} {
 // CHECK-NEXT: %[[FINE:[a-z0-9_]+]] = arith.constant 0 : i32
-// CHECK-NEXT: return %[[FINE]]
+// CHECK-NEXT: return %[[FINE]] :
 func.func private @defined() attributes {relax.may_fail} {
   return
 }

@@ -4,12 +4,12 @@
 // CHECK-LABEL: func.func @matmul
 // CHECK-SAME: ([[A:%[a-z0-9]+]]: memref<?x?xf32>, [[B:%[a-z0-9]+]]: memref<?x?xf32>, [[C:%[a-z0-9]+]]: memref<?x?xf32>)
 // CHECK-NOT: linalg.
-// CHECK: [[ABASE:%[a-z0-9_]+]], {{.*}} = memref.extract_strided_metadata [[A]]
-// CHECK: [[BBASE:%[a-z0-9_]+]], {{.*}} = memref.extract_strided_metadata [[B]]
-// CHECK: [[CBASE:%[a-z0-9_]+]], {{.*}} = memref.extract_strided_metadata [[C]]
-// CHECK: [[AV:%[a-z0-9_]+]] = memref.reinterpret_cast [[ABASE]]
-// CHECK: [[BV:%[a-z0-9_]+]] = memref.reinterpret_cast [[BBASE]]
-// CHECK: [[CV:%[a-z0-9_]+]] = memref.reinterpret_cast [[CBASE]]
+// CHECK: [[ABASE:%[a-z0-9_]+]], {{.*}} = memref.extract_strided_metadata [[A]] :
+// CHECK: [[BBASE:%[a-z0-9_]+]], {{.*}} = memref.extract_strided_metadata [[B]] :
+// CHECK: [[CBASE:%[a-z0-9_]+]], {{.*}} = memref.extract_strided_metadata [[C]] :
+// CHECK: [[AV:%[a-z0-9_]+]] = memref.reinterpret_cast [[ABASE]] to
+// CHECK: [[BV:%[a-z0-9_]+]] = memref.reinterpret_cast [[BBASE]] to
+// CHECK: [[CV:%[a-z0-9_]+]] = memref.reinterpret_cast [[CBASE]] to
 // CHECK: [[OVERWRITE:%[a-z0-9_]+]] = arith.constant false
 // CHECK: call @relax.gemm.f32([[AV]], [[BV]], [[CV]], [[OVERWRITE]])
 func.func @matmul(%a: memref<?x?xf32>, %b: memref<?x?xf32>, %c: memref<?x?xf32>) {
@@ -38,7 +38,7 @@ func.func @other_fill(%a: memref<?x?xf32>, %c: memref<?x?xf32>, %d: memref<?x?xf
 // CHECK-LABEL: func.func @stored_between
 // CHECK-SAME: ([[A:%[a-z0-9]+]]: memref<?x?xf32>, [[C:%[a-z0-9]+]]: memref<?x?xf32>, [[V:%[a-z0-9]+]]: f32)
 // CHECK: linalg.fill ins(%{{[a-z0-9_]+}} : f32) outs([[C]] : memref<?x?xf32>)
-// CHECK: memref.store [[V]], [[C]]
+// CHECK: memref.store [[V]], [[C]][
 // CHECK: [[ADD:%[a-z0-9_]+]] = arith.constant true
 // CHECK: call @relax.gemm.f32({{.*}}, [[ADD]])
 // CHECK: return
@@ -132,11 +132,11 @@ func.func @batch(%a: memref<?x?x?xbf16>, %b: memref<?x?x?xbf16>, %c: memref<?x?x
 // to the next; B is the same for all.
 // CHECK-LABEL: func.func @batch_at_once
 // CHECK-SAME: ([[A:%[a-z0-9]+]]: memref<?x?x?xf32>, [[B:%[a-z0-9]+]]: memref<?x?xf32>, [[C:%[a-z0-9]+]]: memref<?x?x?xf32>)
-// CHECK: [[ASTRIDES:%[a-z0-9_]+]]:3 = memref.extract_strided_metadata [[A]]
-// CHECK: [[CSTRIDES:%[a-z0-9_]+]]:3 = memref.extract_strided_metadata [[C]]
+// CHECK: [[ASTRIDES:%[a-z0-9_]+]]:3 = memref.extract_strided_metadata [[A]] :
+// CHECK: [[CSTRIDES:%[a-z0-9_]+]]:3 = memref.extract_strided_metadata [[C]] :
 // CHECK: scf.for [[FIRST:%[a-z0-9_]+]] = {{.*}} step [[STEP:%[a-z0-9_]+]]
-// CHECK: [[REST:%[a-z0-9_]+]] = arith.subi {{.*}}, [[FIRST]]
-// CHECK: [[COUNT:%[a-z0-9_]+]] = arith.minui [[REST]], [[STEP]]
+// CHECK: [[REST:%[a-z0-9_]+]] = arith.subi {{.*}}, [[FIRST]] :
+// CHECK: [[COUNT:%[a-z0-9_]+]] = arith.minui [[REST]], [[STEP]] :
 // CHECK: [[OVERWRITE:%[a-z0-9_]+]] = arith.constant false
 // CHECK-NEXT: call @relax.gemm.f32.batch({{.*}}, [[OVERWRITE]], [[COUNT]], [[ASTRIDES]]#0, %c0_{{[0-9]+}}, [[CSTRIDES]]#0)
 func.func @batch_at_once(%a: memref<?x?x?xf32>, %b: memref<?x?xf32>, %c: memref<?x?x?xf32>) {

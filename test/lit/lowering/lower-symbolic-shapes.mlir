@@ -5,8 +5,8 @@
 // CHECK: @relax.check.0(i1, index, index, index) attributes {relax.check = {kind = "ShapeError", message = "main: parameter 'y' dimension 0 is {0}, but n = {1}, taken from parameter 'x' dimension 0 (expected y: Tensor((n,), \22float32\22), got ({2},))"}}
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?xf32>, %[[Y:[a-z0-9_]+]]: tensor<?xf32>, %[[OUT:[a-z0-9_]+]]: tensor<?xf32>) -> tensor<?xf32>
-// CHECK: %[[R:[A-Za-z0-9_]+]] = bufferization.materialize_in_destination %[[Y]] in %[[OUT]]
-// CHECK-NEXT: return %[[R]]
+// CHECK: %[[R:[A-Za-z0-9_]+]] = bufferization.materialize_in_destination %[[Y]] in %[[OUT]] :
+// CHECK-NEXT: return %[[R]] :
 // CHECK-LABEL: func.func private @fills(
 // CHECK-SAME: attributes {relax.destinations = array<i64: 1>, relax.prim_func}
 // CHECK-LABEL: func.func private @fills.memory(

@@ -6,9 +6,9 @@
 // CHECK-SAME: (%[[A:[a-z0-9_]+]]: tensor<?xf32>, %[[B:[a-z0-9_]+]]: tensor<?xf32>, %[[C:[a-z0-9_]+]]: tensor<?xf32>)
 // CHECK: %[[FILLED:[A-Za-z0-9_]+]] = linalg.fill
 // CHECK: %[[CALLED:[A-Za-z0-9_]+]] = call @reads
-// CHECK: %[[FIRST:[A-Za-z0-9_]+]] = bufferization.materialize_in_destination %[[FILLED]] in %[[B]]
-// CHECK: %[[SECOND:[A-Za-z0-9_]+]] = bufferization.materialize_in_destination %[[CALLED]] in %[[C]]
-// CHECK: return %[[FIRST]], %[[SECOND]]
+// CHECK: %[[FIRST:[A-Za-z0-9_]+]] = bufferization.materialize_in_destination %[[FILLED]] in %[[B]] :
+// CHECK: %[[SECOND:[A-Za-z0-9_]+]] = bufferization.materialize_in_destination %[[CALLED]] in %[[C]] :
+// CHECK: return %[[FIRST]], %[[SECOND]] :
 func.func private @own(%a: tensor<?xf32>, %b: tensor<?xf32>, %c: tensor<?xf32>) -> (tensor<?xf32>, tensor<?xf32>)
     attributes {relax.prim_func} {
   %c0 = arith.constant 0 : index
@@ -38,8 +38,8 @@ func.func private @reads(%a: tensor<?xf32>, %b: tensor<?xf32>) -> tensor<?xf32> 
 // CHECK-LABEL: func.func private @entered
 // CHECK-SAME: (%[[A:[a-z0-9_]+]]: tensor<?xf32>, %[[B:[a-z0-9_]+]]: tensor<?xf32>)
 // CHECK: %[[FILLED:[A-Za-z0-9_]+]] = linalg.fill
-// CHECK: %[[MOVED:[A-Za-z0-9_]+]] = bufferization.materialize_in_destination %[[FILLED]] in %[[B]]
-// CHECK: return %[[MOVED]]
+// CHECK: %[[MOVED:[A-Za-z0-9_]+]] = bufferization.materialize_in_destination %[[FILLED]] in %[[B]] :
+// CHECK: return %[[MOVED]] :
 func.func private @entered(%a: tensor<?xf32>, %b: tensor<?xf32>) -> tensor<?xf32> attributes {relax.prim_func} {
   %zero = arith.constant 0.0 : f32
   %0 = linalg.fill ins(%zero : f32) outs(%a : tensor<?xf32>) -> tensor<?xf32>
@@ -100,8 +100,8 @@ func.func private @exchanged.memory(%a: memref<?xf32>, %b: memref<?xf32>)
 // CHECK-SAME: (%[[A:[a-z0-9_]+]]: tensor<?xf32>, %[[B:[a-z0-9_]+]]: tensor<?xf32>, %[[C:[a-z0-9_]+]]: tensor<?xf32>)
 // CHECK: %[[X:[A-Za-z0-9_]+]] = bufferization.alloc_tensor() copy(%[[C]])
 // CHECK: %[[Y:[A-Za-z0-9_]+]] = bufferization.alloc_tensor() copy(%[[B]])
-// CHECK: bufferization.materialize_in_destination %[[X]] in %[[B]]
-// CHECK: bufferization.materialize_in_destination %[[Y]] in %[[C]]
+// CHECK: bufferization.materialize_in_destination %[[X]] in %[[B]] :
+// CHECK: bufferization.materialize_in_destination %[[Y]] in %[[C]] :
 func.func private @swapped(%a: tensor<?xf32>, %b: tensor<?xf32>, %c: tensor<?xf32>) -> (tensor<?xf32>, tensor<?xf32>)
     attributes {relax.prim_func} {
   return %c, %b : tensor<?xf32>, tensor<?xf32>

@@ -19,8 +19,8 @@
 // TENSORS-SAME: %[[X:[a-z0-9_]+]]: tensor<?x4xf32>, %[[OUT:[a-z0-9_]+]]: tensor<?x4xf32>) -> tensor<?x4xf32> attributes {relax.latency_critical, relax.signature =
 // TENSORS-NOT: "relax.
 // TENSORS: %[[R:[A-Za-z0-9_]+]] = call @exp_f32(%[[X]],
-// TENSORS-NEXT: %[[M:[A-Za-z0-9_]+]] = bufferization.materialize_in_destination %[[R]] in %[[OUT]]
-// TENSORS-NEXT: return %[[M]]
+// TENSORS-NEXT: %[[M:[A-Za-z0-9_]+]] = bufferization.materialize_in_destination %[[R]] in %[[OUT]] :
+// TENSORS-NEXT: return %[[M]] :
 // TENSORS: func.func private @main.shapes(
 
 // The only call writes to the destination: no allocation, no copy.

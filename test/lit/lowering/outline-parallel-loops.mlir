@@ -50,7 +50,7 @@
 // CHECK-SAME: attributes {llvm.linkage = #llvm.linkage<internal>, relax.job} {
 // CHECK: %[[FIRST:.+]] = arith.addi
 // CHECK: %[[LAST:.+]] = arith.minsi
-// CHECK: scf.for %{{.+}} = %[[FIRST]] to %[[LAST]]
+// CHECK: scf.for %{{.+}} = %[[FIRST]] to %[[LAST]] step
 // CHECK-NEXT: memref.load
 // What a kernel or an epilogue has threads do is marked, and called, as it is.
 // CHECK-LABEL: func.func private @relax.gemm.f32.parallel.0(
@@ -180,13 +180,13 @@ func.func private @relax.gemm.f32.epilogue_0(%x: memref<?xf32>, %y: memref<?xf32
 // CHECK: %{{[0-9]+}} = llvm.alloca %{{[0-9]+}} x !llvm.struct<(i64, i64, i64, ptr, f32, struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>, vector<4xf32>, ptr)> {alignment = 64 : i64}
 // CHECK: %[[END:[0-9]+]] = arith.index_cast %end : index to i64
 // CHECK-NEXT: %[[PLACE:[0-9]+]] = llvm.getelementptr %{{[0-9]+}}[0, 1]
-// CHECK-NEXT: llvm.store %[[END]], %[[PLACE]]
+// CHECK-NEXT: llvm.store %[[END]], %[[PLACE]] :
 // CHECK: llvm.store %factor, %{{[0-9]+}} : f32, !llvm.ptr
 // The number of iterations is 0 if there are none.
 // CHECK: %[[SOME:[0-9]+]] = arith.cmpi slt, %begin, %end : index
 // CHECK: %[[QUOTIENT:[0-9]+]] = arith.divui %{{[0-9]+}}, %step : index
 // CHECK-NEXT: %[[NONE:[a-z0-9_]+]] = arith.constant 0 : index
-// CHECK-NEXT: %[[COUNT:[0-9]+]] = arith.select %[[SOME]], %[[QUOTIENT]], %[[NONE]]
+// CHECK-NEXT: %[[COUNT:[0-9]+]] = arith.select %[[SOME]], %[[QUOTIENT]], %[[NONE]] :
 // CHECK: %[[THREADS:[a-z0-9_]+]] = arith.constant 2 : index
 // CHECK-DAG: %[[COUNT_:[0-9]+]] = arith.index_cast %[[COUNT]] : index to i64
 // CHECK-DAG: %[[COST_:[0-9]+]] = arith.index_cast %cost : index to i64

@@ -55,8 +55,8 @@ func.func private @product_of_halves(%a: memref<?x11xbf16>, %b: memref<11x20xbf1
 
 // PAIRS: func.func private @relax.gemm.bf16.f32.panels.strip_1(
 // PAIRS: %[[WORDS:[A-Za-z0-9_]+]] = vector.bitcast %{{[A-Za-z0-9_]+}} : vector<32xbf16> to vector<16xi32>
-// PAIRS: arith.shli %[[WORDS]]
-// PAIRS: arith.andi %[[WORDS]]
+// PAIRS: arith.shli %[[WORDS]],
+// PAIRS: arith.andi %[[WORDS]],
 
 // Panels of a constant of a few columns would be too large (here for vectors of AVX-512 only).
 // CHECK: @relax.constant.3.panels_16()

@@ -11,7 +11,7 @@ func.func private @double(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf3
 // CHECK: %[[OWN:.*]] = tensor.empty
 // CHECK: %[[FIRST:.*]] = call @double(%[[X]], %[[OWN]])
 // CHECK: %[[SECOND:.*]] = call @double(%[[FIRST]], %[[OUT]])
-// CHECK: bufferization.materialize_in_destination %[[SECOND]] in %[[OUT]]
+// CHECK: bufferization.materialize_in_destination %[[SECOND]] in %[[OUT]] :
 func.func @chain(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> {
   %c0 = arith.constant 0 : index
   %n = tensor.dim %x, %c0 : tensor<?xf32>
@@ -57,8 +57,8 @@ func.func @cast_shared(%x: tensor<?xf32>, %out: tensor<4xf32>) -> (tensor<4xf32>
 
 // CHECK-LABEL: func.func @parameter
 // CHECK-SAME: (%[[X:.*]]: tensor<?xf32>, %[[OUT:.*]]: tensor<?xf32>)
-// CHECK-NEXT: %[[R:.*]] = bufferization.materialize_in_destination %[[X]] in %[[OUT]]
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: %[[R:.*]] = bufferization.materialize_in_destination %[[X]] in %[[OUT]] :
+// CHECK-NEXT: return %[[R]] :
 func.func @parameter(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> {
   %r = bufferization.materialize_in_destination %x in %out : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
   return %r : tensor<?xf32>
@@ -71,7 +71,7 @@ func.func @parameter(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> {
 // CHECK: %[[OWN:.*]] = tensor.empty
 // CHECK: %[[MADE:.*]] = call @double(%[[X]], %[[OWN]])
 // CHECK: %[[COPY:.*]] = bufferization.alloc_tensor() copy(%[[MADE]])
-// CHECK: bufferization.materialize_in_destination %[[COPY]] in %[[OUT]]
+// CHECK: bufferization.materialize_in_destination %[[COPY]] in %[[OUT]] :
 func.func @checked(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> {
   %c0 = arith.constant 0 : index
   %n = tensor.dim %x, %c0 : tensor<?xf32>
@@ -87,7 +87,7 @@ func.func @checked(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> {
 // CHECK-LABEL: func.func @one_round
 // CHECK-SAME: (%[[X:.*]]: tensor<?xf32>, %[[OUT:.*]]: tensor<?xf32>)
 // CHECK: %[[ROUND:.*]] = call @double(%[[X]], %{{.*}})
-// CHECK-NOT: materialize_in_destination {{.*}} in %[[X]]
+// CHECK-NOT: materialize_in_destination {{.*}} in %[[X]]{{\b}}
 // CHECK: call @double(%[[ROUND]], %[[OUT]])
 func.func @one_round(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> {
   %c0 = arith.constant 0 : index
@@ -175,8 +175,8 @@ func.func @carried(%x: tensor<?xf32>, %n: index, %buffer: memref<?xf32>) -> tens
 
 // CHECK-LABEL: func.func @reshaped
 // CHECK-SAME: %[[OUT:[A-Za-z0-9_]+]]: tensor<?x4xf32>)
-// CHECK: %[[FLAT:[A-Za-z0-9_]+]] = tensor.collapse_shape %[[OUT]]
-// CHECK: %[[BUFFER:[A-Za-z0-9_]+]] = bufferization.to_buffer %[[FLAT]]
+// CHECK: %[[FLAT:[A-Za-z0-9_]+]] = tensor.collapse_shape %[[OUT]] [
+// CHECK: %[[BUFFER:[A-Za-z0-9_]+]] = bufferization.to_buffer %[[FLAT]] :
 // CHECK: %[[SEEN:[A-Za-z0-9_]+]] = bufferization.to_tensor %[[BUFFER]] restrict writable
 // CHECK: call @double(%{{.*}}, %[[SEEN]])
 func.func private @double(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {relax.prim_func} {
@@ -215,10 +215,10 @@ func.func @shared(%x: tensor<?xf32>, %n: index, %out: tensor<?x4xf32>) -> (tenso
 // CHECK-LABEL: func.func @buffer
 // CHECK-SAME: %[[OUT:[A-Za-z0-9_]+]]: tensor<?xf32>)
 // CHECK-NOT: memref.alloc
-// CHECK: %[[MEMORY:[A-Za-z0-9_]+]] = bufferization.to_buffer %[[OUT]]
+// CHECK: %[[MEMORY:[A-Za-z0-9_]+]] = bufferization.to_buffer %[[OUT]] :
 // CHECK-NEXT: call @fill(%[[MEMORY]])
 // CHECK: %[[MADE:[A-Za-z0-9_]+]] = bufferization.to_tensor %[[MEMORY]] restrict :
-// CHECK: bufferization.materialize_in_destination %[[MADE]] in %[[OUT]]
+// CHECK: bufferization.materialize_in_destination %[[MADE]] in %[[OUT]] :
 func.func private @fill(%out: memref<?xf32>) attributes {relax.prim_func} {
   return
 }

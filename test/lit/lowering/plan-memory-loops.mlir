@@ -57,9 +57,9 @@ func.func private @step(memref<?xf32>, memref<?xf32>) attributes {relax.prim_fun
 // CHECK: %[[FRAME:[A-Za-z0-9_]+]] = llvm.alloca {{.*}}relax.frame
 // CHECK: scf.for {{.*}} iter_args(%[[OLD:[a-z0-9_]+]] =
 // CHECK: %[[MEMORY:[A-Za-z0-9_]+]] = func.call @relax.rt.frame_buffer(%[[FRAME]],
-// CHECK: %[[NEW:[a-z0-9_]+]] = memref.view %[[MEMORY]]
+// CHECK: %[[NEW:[a-z0-9_]+]] = memref.view %[[MEMORY]][
 // CHECK-NEXT: func.call @step(%[[OLD]], %[[NEW]])
-// CHECK-NEXT: scf.yield %[[NEW]]
+// CHECK-NEXT: scf.yield %[[NEW]] :
 func.func @carried(%x: memref<?xf32>, %m: index, %n: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

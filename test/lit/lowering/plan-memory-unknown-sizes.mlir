@@ -32,7 +32,7 @@ func.func @unknown(%x: memref<?xf32>) {
 // CHECK-NEXT: memref.alloc
 // CHECK-LABEL: func.func @escapes
 // CHECK-NEXT: %[[A:[a-z0-9_]+]] = memref.alloc
-// CHECK-NEXT: return %[[A]]
+// CHECK-NEXT: return %[[A]] :
 // CHECK-NOT: workspace
 func.func private @prim(%n: index) attributes {relax.prim_func} {
   %a = memref.alloc(%n) : memref<?xf32>

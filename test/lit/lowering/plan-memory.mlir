@@ -5,7 +5,7 @@ func.func private @step(memref<?x4xf32>, memref<?x4xf32>) attributes {relax.prim
 
 // CHECK-LABEL: func.func @chain
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]: memref<?x4xf32>, %[[OUT:[a-z0-9_]+]]: memref<?x4xf32>)
-// CHECK: %[[N:[a-z0-9_]+]] = memref.dim %[[X]]
+// CHECK: %[[N:[a-z0-9_]+]] = memref.dim %[[X]],
 // CHECK: arith.mului_extended %{{[a-z0-9_]+}}, %[[N]] : index
 // CHECK-NOT: arith.mului_extended
 // CHECK-NOT: arith.maxui
@@ -44,7 +44,7 @@ func.func @chain(%x: memref<?x4xf32>, %out: memref<?x4xf32>) {
 // CHECK: %[[SPACE:[a-z0-9_]+]] = call @relax.rt.workspace_take
 // CHECK: memref.alloca() {alignment = 64 : i64} : memref<64xf32>
 // CHECK-NEXT: memref.alloca() {alignment = 64 : i64} : memref<2xindex>
-// CHECK: memref.view %[[SPACE]]{{.*}} : memref<?xi8> to memref<65xf32>
+// CHECK: memref.view %[[SPACE]][{{.*}} : memref<?xi8> to memref<65xf32>
 // CHECK-NOT: memref.alloc()
 // CHECK: return
 func.func @small(%n: index, %v: f32) {

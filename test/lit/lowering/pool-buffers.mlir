@@ -10,12 +10,12 @@ func.func private @use(memref<?xf32>)
 // CHECK: call @relax.rt.release(%[[FRAME]]) {relax.defer = "always"}
 // CHECK: %[[A:[a-z0-9_]+]] = call @relax.rt.workspace_take(
 // CHECK-NEXT: call @relax.rt.workspace_give(%[[A]]) {relax.defer = "always"}
-// CHECK: memref.view %[[A]]
+// CHECK: memref.view %[[A]][
 // CHECK: scf.for
-// CHECK: %[[MARK:[A-Za-z0-9_]+]] = llvm.load %[[FRAME]]
+// CHECK: %[[MARK:[A-Za-z0-9_]+]] = llvm.load %[[FRAME]] :
 // CHECK: %[[B:[a-z0-9_]+]] = func.call @relax.rt.frame_buffer(%[[FRAME]],
-// CHECK: %[[VIEW:[a-z0-9_]+]] = memref.view %[[B]]
-// CHECK: memref.store %{{[a-z0-9_]+}}, %[[VIEW]]
+// CHECK: %[[VIEW:[a-z0-9_]+]] = memref.view %[[B]][
+// CHECK: memref.store %{{[a-z0-9_]+}}, %[[VIEW]][
 // CHECK-NEXT: func.call @relax.rt.release_to(%[[FRAME]], %[[MARK]])
 // CHECK-NEXT: }
 // NONE-LABEL: func.func private @kernel
@@ -123,7 +123,7 @@ func.func private @two_loops(%n: index, %v: f32) attributes {relax.prim_func} {
 // CHECK-LABEL: func.func private @escapes
 // CHECK: %[[A:[a-z0-9_]+]] = memref.alloc
 // CHECK: call @relax.rt.workspace_take
-// CHECK: return %[[A]]
+// CHECK: return %[[A]] :
 func.func private @escapes(%n: index, %v: f32) -> memref<?xf32> {
   %c0 = arith.constant 0 : index
   %a = memref.alloc(%n) : memref<?xf32>
@@ -147,7 +147,7 @@ func.func private @escapes(%n: index, %v: f32) -> memref<?xf32> {
 // CHECK: func.func private @relax.status.relax.parallel.0({{.*}}) -> i32 attributes {relax.status_of = @relax.parallel.0}
 // CHECK: func.func private @relax.parallel.0.guarded
 // CHECK: %[[STATUS:[A-Za-z0-9_]+]] = call @relax.status.relax.parallel.0
-// CHECK: arith.cmpi ne, %[[STATUS]]
+// CHECK: arith.cmpi ne, %[[STATUS]],
 // CHECK: func.call @relax.rt.keep_error
 func.func private @relax.rt.parallel(!llvm.ptr, !llvm.ptr, i64, i64, i64)
 func.func private @relax.parallel.0(%context: !llvm.ptr, %begin: index, %end: index) {

@@ -5,7 +5,7 @@
 // CHECK-LABEL: func.func private @scan(
 // CHECK-SAME: %[[A:.*]]: memref<?xf32>, %[[B:.*]]: memref<?xf32>)
 // CHECK: scf.for
-// CHECK: memref.store %{{.*}}, %[[B]]
+// CHECK: memref.store %{{.*}}, %[[B]][
 // CHECK: return
 // LLVM: llvm.func {{.*}}@relax.fn.scan
 func.func private @scan(%a: memref<?xf32>, %b: memref<?xf32>) attributes {

@@ -13,9 +13,9 @@ func.func private @computed(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?x
 // CHECK: %[[EITHER:.*]] = scf.if
 // CHECK: %[[B_COPY:.*]] = bufferization.alloc_tensor() copy(%[[B]])
 // CHECK-NEXT: %[[EITHER_COPY:.*]] = bufferization.alloc_tensor() copy(%[[EITHER]])
-// CHECK-NEXT: bufferization.materialize_in_destination %[[B_COPY]] in %[[A]]
-// CHECK-NEXT: bufferization.materialize_in_destination %[[EITHER_COPY]] in %[[B]]
-// CHECK-NEXT: bufferization.materialize_in_destination %[[NEW]] in %[[C]]
+// CHECK-NEXT: bufferization.materialize_in_destination %[[B_COPY]] in %[[A]] :
+// CHECK-NEXT: bufferization.materialize_in_destination %[[EITHER_COPY]] in %[[B]] :
+// CHECK-NEXT: bufferization.materialize_in_destination %[[NEW]] in %[[C]] :
 func.func @as_it_is(%x: tensor<?xf32>, %n: index, %f: i1) -> (tensor<?xf32>, tensor<?xf32>, tensor<?xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -38,8 +38,8 @@ func.func @as_it_is(%x: tensor<?xf32>, %n: index, %f: i1) -> (tensor<?xf32>, ten
 // CHECK-LABEL: func.func @twice
 // CHECK: %[[NEW:.*]] = func.call @computed
 // CHECK: %[[COPY:.*]] = bufferization.alloc_tensor() copy(%[[NEW]])
-// CHECK-NEXT: bufferization.materialize_in_destination %[[NEW]]
-// CHECK-NEXT: bufferization.materialize_in_destination %[[COPY]]
+// CHECK-NEXT: bufferization.materialize_in_destination %[[NEW]] in
+// CHECK-NEXT: bufferization.materialize_in_destination %[[COPY]] in
 func.func @twice(%x: tensor<?xf32>, %n: index) -> (tensor<?xf32>, tensor<?xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -61,8 +61,8 @@ func.func @twice(%x: tensor<?xf32>, %n: index) -> (tensor<?xf32>, tensor<?xf32>)
 // CHECK-NEXT: %[[MADE:.*]] = func.call @declared(%[[A]])
 // CHECK-NEXT: bufferization.materialize_in_destination %[[A]] in restrict writable
 // CHECK-NEXT: %[[COPY:.*]] = bufferization.alloc_tensor() copy(%[[A]])
-// CHECK-NEXT: bufferization.materialize_in_destination %[[MADE]] in %[[A]]
-// CHECK-NEXT: bufferization.materialize_in_destination %[[COPY]] in %[[B]]
+// CHECK-NEXT: bufferization.materialize_in_destination %[[MADE]] in %[[A]] :
+// CHECK-NEXT: bufferization.materialize_in_destination %[[COPY]] in %[[B]] :
 // CHECK: %[[LAST:.*]] = bufferization.alloc_tensor() copy(%{{.*}}#0)
 // CHECK-NEXT: bufferization.materialize_in_destination %[[LAST]] in %{{.*}}
 func.func private @declared(tensor<?xf32>) -> tensor<?xf32> attributes {relax.prim_func}

@@ -14,11 +14,11 @@ func.func private @computed(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?x
 
 // CHECK-LABEL: func.func @exchange
 // CHECK: scf.for {{.*}} iter_args(%[[A:.*]] = {{.*}}, %[[B:.*]] = {{.*}})
-// CHECK: %[[SAME:.*]] = func.call @handed_on(%[[A]]
-// CHECK: %[[OTHER:.*]] = func.call @computed(%[[B]]
+// CHECK: %[[SAME:.*]] = func.call @handed_on(%[[A]],
+// CHECK: %[[OTHER:.*]] = func.call @computed(%[[B]],
 // CHECK: %[[COPY:.*]] = bufferization.alloc_tensor() copy(%[[SAME]])
-// CHECK-NEXT: bufferization.materialize_in_destination %[[OTHER]] in %[[A]]
-// CHECK-NEXT: bufferization.materialize_in_destination %[[COPY]] in %[[B]]
+// CHECK-NEXT: bufferization.materialize_in_destination %[[OTHER]] in %[[A]] :
+// CHECK-NEXT: bufferization.materialize_in_destination %[[COPY]] in %[[B]] :
 // BUFFERS-LABEL: func.func @exchange
 // BUFFERS: memref.copy
 func.func @exchange(%x: tensor<?xf32>, %y: tensor<?xf32>, %n: index) -> (tensor<?xf32>, tensor<?xf32>) {
@@ -40,7 +40,7 @@ func.func @exchange(%x: tensor<?xf32>, %y: tensor<?xf32>, %n: index) -> (tensor<
 // CHECK-LABEL: func.func @seen
 // CHECK: %[[VIEW:.*]] = tensor.cast
 // CHECK: %[[COPY:.*]] = bufferization.alloc_tensor() copy(%[[VIEW]])
-// CHECK: bufferization.materialize_in_destination %[[COPY]]
+// CHECK: bufferization.materialize_in_destination %[[COPY]] in
 func.func @seen(%x: tensor<?xf32>, %y: tensor<4xf32>, %n: index) -> (tensor<?xf32>, tensor<4xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -9,11 +9,11 @@
 // A write to %x goes to a copy, which it would not without the mark.
 // COPY-LABEL: func.func @main
 // COPY: %[[ALLOC:[a-z0-9_]+]] = memref.alloc
-// COPY: memref.store %{{[a-z0-9_]+}}, %[[ALLOC]]
+// COPY: memref.store %{{[a-z0-9_]+}}, %[[ALLOC]][
 // UNPROTECTED-LABEL: func.func @main
 // UNPROTECTED-SAME: (%[[X:[a-z0-9_]+]]: memref<4xf32>
 // UNPROTECTED-NOT: memref.alloc
-// UNPROTECTED: memref.store %{{[a-z0-9_]+}}, %[[X]]
+// UNPROTECTED: memref.store %{{[a-z0-9_]+}}, %[[X]][
 func.func @main(%x: tensor<4xf32>, %n: index, %y: tensor<4xf32> {test.note}, %out: tensor<4xf32>) -> tensor<4xf32>
     attributes {relax.signature = {name = "main", params = [], tuple = false,
                                    results = [{kind = "tensor", dtype = "float32", ndim = 1}]}} {
@@ -73,7 +73,7 @@ func.func private @entered.memory(%x: memref<4xf32>, %n: index, %out: memref<4xf
 // COPY-LABEL: func.func @donated
 // COPY-SAME: (%[[X:[a-z0-9_]+]]: memref<4xf32>, %[[Y:[a-z0-9_]+]]: memref<4xf32>
 // COPY-NOT: memref.alloc
-// COPY: memref.store %{{[a-z0-9_]+}}, %[[Y]]
+// COPY: memref.store %{{[a-z0-9_]+}}, %[[Y]][
 // UNPROTECTED-LABEL: func.func @donated
 func.func @donated(%x: tensor<4xf32>, %y: tensor<4xf32>, %n: index) -> tensor<4xf32>
     attributes {relax.signature = {name = "donated", params = [], tuple = false, results = [], written = array<i64: 1>}} {

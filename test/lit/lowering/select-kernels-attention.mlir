@@ -7,7 +7,7 @@
 // CHECK: %[[SCRATCH:[a-z0-9_]+]] = memref.alloc({{.*}}) {alignment = 64 : i64} : memref<?xf32>
 // A loop over batches, heads and blocks of queries, and one over blocks of keys.
 // CHECK: scf.for %[[TASK:[a-z0-9_]+]]
-// CHECK: arith.divui %[[TASK]]
+// CHECK: arith.divui %[[TASK]],
 // CHECK: scf.for %[[FIRST_KEY:[a-z0-9_]+]]
 // CHECK: func.call @relax.attention.f32.pack_keys
 // CHECK: func.call @relax.attention.f32.pack_values
@@ -21,7 +21,7 @@
 // CHECK: } else {
 // CHECK: func.call @relax.gemm.f32.block(
 // CHECK: func.call @relax.attention.f32.write_rows
-// CHECK: memref.dealloc %[[SCRATCH]]
+// CHECK: memref.dealloc %[[SCRATCH]] :
 // CHECK: func.func private @relax.attention.f32.pack_keys
 // CHECK-NOT: @relax.attention.f32.pack_rows
 // Four panels of columns have sums of their own, or four rows of values.

@@ -41,10 +41,10 @@ func.func private @vectors(%x: memref<?x64xf32>, %g: memref<64xf32>, %out: memre
 // CHECK: %[[MEANS:.*]] = memref.alloc(%{{.*}}) {alignment = 64 : i64} : memref<?xf32>
 // CHECK: %[[SQUARES:.*]] = memref.alloc(%{{.*}}) {alignment = 64 : i64} : memref<?xf32>
 // CHECK: scf.for {{.*}} -> (vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>)
-// CHECK: vector.store %{{.*}}, %[[MEANS]]
+// CHECK: vector.store %{{.*}}, %[[MEANS]][
 // CHECK: math.sqrt
-// CHECK: memref.store %{{.*}}, %[[SQUARES]]
-// CHECK: vector.load %[[MEANS]]
+// CHECK: memref.store %{{.*}}, %[[SQUARES]][
+// CHECK: vector.load %[[MEANS]][
 func.func private @last(%x: memref<?x?x32xf32>, %g: memref<32xf32>, %b: memref<32xf32>, %out: memref<?x?x32xf32>)
     attributes {relax.prim_func, relax.kernel = "group_norm", relax.kernel_attrs = {
       axes = [1], center = true, channel_axis = 2 : i64, epsilon = 1.0e-05 : f64, num_groups = 4 : i64, scale = true}} {

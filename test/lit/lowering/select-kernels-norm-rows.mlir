@@ -13,12 +13,12 @@
 #all = affine_map<(d0, d1) -> (d0, d1)>
 // CHECK-LABEL: func.func private @many_operations
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]: memref<?x768xf32>, %[[W:[a-z0-9_]+]]: memref<768xf32>, %[[OUT:[a-z0-9_]+]]: memref<?x768xf32>)
-// CHECK: %[[XB:[a-z0-9_]+]], {{.*}} = memref.extract_strided_metadata %[[X]]
-// CHECK: %[[XV:[a-z0-9_]+]] = memref.reinterpret_cast %[[XB]]
-// CHECK: %[[WB:[a-z0-9_]+]], {{.*}} = memref.extract_strided_metadata %[[W]]
-// CHECK: %[[WV:[a-z0-9_]+]] = memref.reinterpret_cast %[[WB]]
-// CHECK: %[[OB:[a-z0-9_]+]], {{.*}} = memref.extract_strided_metadata %[[OUT]]
-// CHECK: %[[OV:[a-z0-9_]+]] = memref.reinterpret_cast %[[OB]]
+// CHECK: %[[XB:[a-z0-9_]+]], {{.*}} = memref.extract_strided_metadata %[[X]] :
+// CHECK: %[[XV:[a-z0-9_]+]] = memref.reinterpret_cast %[[XB]] to
+// CHECK: %[[WB:[a-z0-9_]+]], {{.*}} = memref.extract_strided_metadata %[[W]] :
+// CHECK: %[[WV:[a-z0-9_]+]] = memref.reinterpret_cast %[[WB]] to
+// CHECK: %[[OB:[a-z0-9_]+]], {{.*}} = memref.extract_strided_metadata %[[OUT]] :
+// CHECK: %[[OV:[a-z0-9_]+]] = memref.reinterpret_cast %[[OB]] to
 // CHECK: func.call @relax.parallel_cost
 // The first row, then the second, if there is one.
 // CHECK: vector.reduction <add>
@@ -33,7 +33,7 @@
 // CHECK: math.sqrt
 // CHECK: %[[NEXT:[A-Za-z0-9_]+]] = arith.divf
 // CHECK: %[[TWO:[a-z0-9_]+]] = arith.constant 2 : index
-// CHECK-NEXT: %[[THIRD:[A-Za-z0-9_]+]] = arith.addi %[[ROW]], %[[TWO]]
+// CHECK-NEXT: %[[THIRD:[A-Za-z0-9_]+]] = arith.addi %[[ROW]], %[[TWO]] :
 // CHECK: %[[AHEAD:[A-Za-z0-9_]+]] = arith.minui %[[THIRD]],
 // One block of steps: the first stage makes two vectors, which the second one gets in the next step.
 // CHECK: arith.mulf {{.*}} : vector<32xf32>
@@ -50,9 +50,9 @@
 // CHECK: %[[EXP:[A-Za-z0-9_]+]] = math.exp %[[READY]] : vector<32xf32>
 // CHECK: %[[RESULT:[A-Za-z0-9_]+]] = arith.addf %[[EXP]],
 // CHECK: vector.store %[[RESULT]], %[[OV]][%[[ROW]], %[[AT]]]
-// CHECK: scf.yield %[[AGAIN]], %[[TOTAL]]
+// CHECK: scf.yield %[[AGAIN]], %[[TOTAL]] :
 // CHECK: %[[FOUND:[A-Za-z0-9_]+]] = vector.reduction <add>, %[[ENDS]]#1
-// CHECK: scf.yield %[[NEXT]], %[[FOUND]]
+// CHECK: scf.yield %[[NEXT]], %[[FOUND]] :
 // CHECK-NOT: linalg.generic
 // CHECK: return
 func.func private @many_operations(%x: memref<?x768xf32>, %w: memref<768xf32>, %out: memref<?x768xf32>)

@@ -11,7 +11,7 @@
 // CHECK: arith.addf
 // CHECK: vector.shuffle %{{.*}} [0, 1, 4, 5]
 // CHECK: %[[HERE:.*]] = arith.addf
-// CHECK: arith.addf %[[CARRY]], %[[HERE]]
+// CHECK: arith.addf %[[CARRY]], %[[HERE]] :
 // CHECK: arith.truncf
 // CHECK: vector.store
 // CHECK: vector.shuffle %[[HERE]], %[[HERE]] [3, 3, 3, 3]
@@ -27,9 +27,9 @@ func.func private @last_axis(%x: memref<?x?xf32>, %out: memref<?x?xf32>)
 // Across the inner dimension: totals of a block of columns lie in scratch memory.
 // CHECK-LABEL: func.func private @first_axis
 // CHECK: %[[TOTALS:.*]] = memref.alloc(%{{.*}}) {alignment = 64 : i64} : memref<?xi32>
-// CHECK: vector.load %[[TOTALS]]
+// CHECK: vector.load %[[TOTALS]][
 // CHECK: arith.muli %{{.*}} : vector<8xi32>
-// CHECK: vector.store %{{.*}}, %[[TOTALS]]
+// CHECK: vector.store %{{.*}}, %[[TOTALS]][
 func.func private @first_axis(%x: memref<?x?xi32>, %out: memref<?x?xi32>)
     attributes {relax.prim_func, relax.kernel = "cumprod", relax.kernel_attrs = {axis = 0 : i64, exclusive = false}} {
   linalg.copy ins(%x : memref<?x?xi32>) outs(%out : memref<?x?xi32>)

@@ -7,11 +7,11 @@
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]: memref<?x?xf32>, %[[OUT:[a-z0-9_]+]]: memref<?x?xf32>)
 // CHECK-NOT: linalg
 // CHECK: scf.for %[[ROW:[a-z0-9_]+]] = %[[FIRST_ROW:[a-z0-9_]+]] to %[[STOP:[A-Za-z0-9_]+]] {{.*}} iter_args(%[[FOUND:[a-z0-9_]+]] =
-// CHECK: %[[IS_FIRST:[A-Za-z0-9_]+]] = arith.cmpi eq, %[[ROW]], %[[FIRST_ROW]]
-// CHECK: %[[BEST:[A-Za-z0-9_]+]] = scf.if %[[IS_FIRST]]
+// CHECK: %[[IS_FIRST:[A-Za-z0-9_]+]] = arith.cmpi eq, %[[ROW]], %[[FIRST_ROW]] :
+// CHECK: %[[BEST:[A-Za-z0-9_]+]] = scf.if %[[IS_FIRST]] ->
 // CHECK: vector.reduction <maxnumf>, %{{[A-Za-z0-9_]+}} fastmath<nnan> : vector<8xf32> into f32
 // CHECK: else
-// CHECK-NEXT: scf.yield %[[FOUND]]
+// CHECK-NEXT: scf.yield %[[FOUND]] :
 // CHECK: memref.prefetch {{.*}} read, locality<2>
 // CHECK: arith.shli %{{[A-Za-z0-9_]+}}, %{{[a-z0-9_]+}} : vector<16xi32>
 // CHECK: vector.shuffle {{.*}} [8, 9, 10, 11, 12, 13, 14, 15] : vector<16xf32>
@@ -19,14 +19,14 @@
 // CHECK: vector.maskedstore
 // CHECK: vector.reduction <add>, %{{[A-Za-z0-9_]+}} fastmath<reassoc> : vector<8xf32> into f32
 // CHECK: %[[NEXT:[A-Za-z0-9_]+]] = arith.addi %[[ROW]], %c1
-// CHECK: arith.cmpi ult, %[[NEXT]], %[[STOP]]
+// CHECK: arith.cmpi ult, %[[NEXT]], %[[STOP]] :
 // CHECK: %[[BEST_OF_NEXT:[A-Za-z0-9_]+]] = scf.if
 // CHECK: vector.load {{.*}}[%[[NEXT]], {{.*}} vector<16xf32>
 // CHECK: vector.store {{.*}}[%[[ROW]], {{.*}} vector<16xf32>
 // CHECK: vector.reduction <maxnumf>, %{{[A-Za-z0-9_]+}} fastmath<nnan> : vector<8xf32> into f32
 // CHECK: else
 // CHECK-NOT: vector.load {{.*}}[%[[NEXT]],
-// CHECK: scf.yield %[[BEST_OF_NEXT]]
+// CHECK: scf.yield %[[BEST_OF_NEXT]] :
 // CHECK: return
 // AVX512-LABEL: func.func private @softmax
 // AVX512-COUNT-4: memref.prefetch {{.*}} read, locality<2>
@@ -71,21 +71,21 @@ func.func private @other_axis(%x: memref<?x?xf32>, %out: memref<?x?xf32>)
 // CHECK-LABEL: func.func private @rms_norm
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]: memref<?x8xf32>, %[[W:[a-z0-9_]+]]: memref<8xf32>, %[[OUT:[a-z0-9_]+]]: memref<?x8xf32>)
 // CHECK-NOT: linalg
-// CHECK: %[[XB:[a-z0-9_]+]], {{.*}} = memref.extract_strided_metadata %[[X]]
-// CHECK: %[[XV:[a-z0-9_]+]] = memref.reinterpret_cast %[[XB]]
-// CHECK: %[[WB:[a-z0-9_]+]], {{.*}} = memref.extract_strided_metadata %[[W]]
-// CHECK: %[[WV:[a-z0-9_]+]] = memref.reinterpret_cast %[[WB]]
-// CHECK: %[[OB:[a-z0-9_]+]], {{.*}} = memref.extract_strided_metadata %[[OUT]]
-// CHECK: %[[OV:[a-z0-9_]+]] = memref.reinterpret_cast %[[OB]]
+// CHECK: %[[XB:[a-z0-9_]+]], {{.*}} = memref.extract_strided_metadata %[[X]] :
+// CHECK: %[[XV:[a-z0-9_]+]] = memref.reinterpret_cast %[[XB]] to
+// CHECK: %[[WB:[a-z0-9_]+]], {{.*}} = memref.extract_strided_metadata %[[W]] :
+// CHECK: %[[WV:[a-z0-9_]+]] = memref.reinterpret_cast %[[WB]] to
+// CHECK: %[[OB:[a-z0-9_]+]], {{.*}} = memref.extract_strided_metadata %[[OUT]] :
+// CHECK: %[[OV:[a-z0-9_]+]] = memref.reinterpret_cast %[[OB]] to
 // CHECK-NOT: arith.subf
-// CHECK: memref.prefetch %[[XV]]{{.*}} read, locality<2>
-// CHECK-NEXT: %[[LINE:[A-Za-z0-9_]+]] = vector.load %[[XV]]
+// CHECK: memref.prefetch %[[XV]][{{.*}} read, locality<2>
+// CHECK-NEXT: %[[LINE:[A-Za-z0-9_]+]] = vector.load %[[XV]][
 // CHECK-NEXT: math.fma %[[LINE]], %[[LINE]],
 // CHECK: vector.reduction <add>
 // CHECK: math.sqrt
-// CHECK: vector.load %[[WV]]
-// CHECK-NEXT: vector.load %[[XV]]
-// CHECK: vector.store %{{[A-Za-z0-9_]+}}, %[[OV]]
+// CHECK: vector.load %[[WV]][
+// CHECK-NEXT: vector.load %[[XV]][
+// CHECK: vector.store %{{[A-Za-z0-9_]+}}, %[[OV]][
 // CHECK-NOT: arith.subf
 // CHECK: return
 func.func private @rms_norm(%x: memref<?x8xf32>, %w: memref<8xf32>, %out: memref<?x8xf32>)

@@ -12,7 +12,7 @@ func.func private @double(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf3
 // CHECK-NEXT: %[[FIRST:[A-Za-z0-9_]+]] = call @double(%[[X]], %[[A]])
 // CHECK-NEXT: %[[B:[A-Za-z0-9_]+]] = tensor.empty
 // CHECK-NEXT: %[[SECOND:[A-Za-z0-9_]+]] = call @double(%[[FIRST]], %[[B]])
-// CHECK-NEXT: return %[[SECOND]]
+// CHECK-NEXT: return %[[SECOND]] :
 func.func @chain(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
   %once = tensor.empty(%n) : tensor<?xf32>
   %y = func.call @double(%x, %once) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>

@@ -87,7 +87,7 @@ func.func private @none(%x: memref<?x?xf32>, %y: memref<0x4xf32>) attributes {re
 // FLAT: ^[[LEAVE]]:
 // FLAT-NEXT: call @give()
 // FLAT-NEXT: %[[OK:[A-Za-z0-9_]+]] = arith.constant 0 : i32
-// FLAT-NEXT: return %[[OK]]
+// FLAT-NEXT: return %[[OK]] :
 func.func private @give()
 func.func private @checks_first(%x: memref<?x?xf32>, %y: memref<?x?xf32>, %c: i1, %n: index) attributes {relax.prim_func, relax.destinations = array<i64: 1>} {
   call @give() {relax.defer = "always"} : () -> ()

@@ -44,7 +44,7 @@ func.func @main(%x: tensor<5x2xf32> {relax.name = "x"}, %v: tensor<2x3xf32> {rel
 // ARRAYS-NEXT: %[[R:.*]] = "relax.constant"() {value = dense<0.000000e+00> : tensor<4xf32>}
 // ARRAYS-NEXT: %[[T:.*]] = "relax.constant"() {value = dense<0.000000e+00> : tensor<5xf32>}
 // ARRAYS-NEXT: %[[S:.*]] = "relax.constant"() {value = dense<0.000000e+00> : tensor<f32>}
-// ARRAYS-NEXT: return %[[D]], %[[R]], %[[T]], %[[S]]
+// ARRAYS-NEXT: return %[[D]], %[[R]], %[[T]], %[[S]] :
 // ARRAYS-LABEL: func.func @other() ->
 func.func @partly(%d: tensor<?x?xf32> {relax.name = "d"}, %r: tensor<*xf32> {relax.name = "r"}, %t: tensor<5x!relax.any> {relax.name = "t"}, %s: tensor<f32> {relax.name = "s"}) -> (tensor<?x?xf32>, tensor<*xf32>, tensor<5x!relax.any>, tensor<f32>) {
   return %d, %r, %t, %s : tensor<?x?xf32>, tensor<*xf32>, tensor<5x!relax.any>, tensor<f32>

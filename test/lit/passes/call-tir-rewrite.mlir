@@ -27,12 +27,12 @@ func.func private @both(%x: tensor<?xf32>, %a: tensor<?xf32>, %b: tensor<2x?xf16
 // CHECK-NEXT: %[[ARGS:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]], %[[A]] :
 // CHECK-NEXT: "relax.call_prim"(%[[ARGS]]) {callee = @exp, outputs = 1 : i64}
 // CHECK: %[[S2:[A-Za-z0-9_]+]] = "relax.memory_alloc_storage"
-// CHECK: %[[B:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"(%[[S2]]
+// CHECK: %[[B:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"(%[[S2]],
 // CHECK-NEXT: %[[ARGS2:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[A]], %[[B]] :
 // CHECK-NEXT: "relax.call_packed"(%[[ARGS2]]) {arg_spec = [unit, 3, unit], func = "scale"} {{.*}} -> tuple<>
 // CHECK-NEXT: "relax.memory_kill_tensor"(%[[A]])
 // CHECK-NEXT: "relax.memory_kill_storage"(%[[S]])
-// CHECK-NEXT: return %[[B]]
+// CHECK-NEXT: return %[[B]] :
 func.func @chain(%x: !n) -> !n {
   %0 = builtin.unrealized_conversion_cast %x : !n to tuple<!n>
   %1 = "relax.call_tir"(%0) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
@@ -57,7 +57,7 @@ func.func @chain(%x: !n) -> !n {
 // CHECK-NEXT: "relax.memory_kill_storage"
 // CHECK-NEXT: "relax.memory_kill_tensor"(%[[A]])
 // CHECK-NEXT: "relax.memory_kill_storage"
-// CHECK-NEXT: return %[[B]]
+// CHECK-NEXT: return %[[B]] :
 func.func @several(%x: !n) -> tensor<2x?xf16, #relax.shape<[2, "n"]>> {
   %0 = builtin.unrealized_conversion_cast to tuple<>
   %1 = "relax.call_tir"(%0) {callee = @iota, tir_vars = ["2*n"]} : (tuple<>) -> !n
@@ -88,7 +88,7 @@ func.func @view(%x: !n) -> !n {
 // CHECK: "relax.call_prim"
 // CHECK-NEXT: "relax.memory_kill_tensor"(%[[A]])
 // CHECK-NEXT: "relax.memory_kill_storage"
-// CHECK-NEXT: scf.yield %[[B]]
+// CHECK-NEXT: scf.yield %[[B]] :
 // CHECK: } else {
 // CHECK-NEXT: "relax.memory_kill_tensor"(%[[A]])
 // CHECK-NEXT: "relax.memory_kill_storage"
@@ -119,7 +119,7 @@ func.func @branches(%x: !n, %c: tensor<i1>) -> !n {
 // CHECK: "relax.call_prim"
 // CHECK-NEXT: "relax.memory_kill_tensor"(%[[A]])
 // CHECK-NEXT: "relax.memory_kill_storage"
-// CHECK-NEXT: return %[[B]]
+// CHECK-NEXT: return %[[B]] :
 func.func @yields(%x: !n, %c: tensor<i1>) -> !n {
   %0 = builtin.unrealized_conversion_cast %x : !n to tuple<!n>
   %1 = "relax.call_tir"(%0) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
@@ -147,7 +147,7 @@ func.func @yields(%x: !n, %c: tensor<i1>) -> !n {
 // CHECK-NEXT: %[[NEWX:[A-Za-z0-9_]+]] = "relax.updated"(%[[COPY]])
 // CHECK-NEXT: %[[NEWA:[A-Za-z0-9_]+]] = "relax.updated"(%[[A]])
 // CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[NEWX]], %[[NEWA]] :
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 // AGAIN-LABEL: func.func @effects(
 // AGAIN-COUNT-1: relax.memory_copy
 // AGAIN-NOT: relax.memory_copy
@@ -171,7 +171,7 @@ func.func @effects(%x: !n) -> tuple<!n, !n> {
 // CHECK: "relax.call_prim"
 // CHECK-NEXT: "relax.memory_kill_tensor"(%[[A]])
 // CHECK-NEXT: "relax.memory_kill_storage"
-// CHECK-NEXT: return %[[B]]
+// CHECK-NEXT: return %[[B]] :
 func.func @loop(%x: !n, %k: index) -> !n {
   %zero = arith.constant 0 : index
   %one = arith.constant 1 : index
@@ -200,7 +200,7 @@ func.func private @twice(%x: tensor<?xf32>) -> tensor<?xf32> attributes {relax.p
 // CHECK-NEXT: "relax.call_prim"(%[[ARGS]]) {callee = @twice, outputs = 0 : i64}
 // CHECK-NEXT: %[[ARGS2:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[COPY]] :
 // CHECK-NEXT: "relax.call_prim"(%[[ARGS2]]) {callee = @twice, outputs = 0 : i64}
-// CHECK-NEXT: return %[[COPY]]
+// CHECK-NEXT: return %[[COPY]] :
 func.func @inplace(%x: !n) -> !n {
   %0 = builtin.unrealized_conversion_cast %x : !n to tuple<!n>
   %1 = "relax.call_tir_inplace"(%0) {callee = @twice, inplace_indices = [0], tir_vars = []} : (tuple<!n>) -> !n
@@ -217,7 +217,7 @@ func.func @inplace(%x: !n) -> !n {
 // CHECK-NEXT: %[[COPIES:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[COPY]] :
 // CHECK-NEXT: "relax.call_packed"(%[[COPIES]])
 // CHECK-NEXT: %[[CHANGED:[A-Za-z0-9_]+]] = "relax.updated"(%[[COPY]])
-// CHECK-NEXT: return %[[CHANGED]]
+// CHECK-NEXT: return %[[CHANGED]] :
 func.func @unknown(%x: tensor<?xf32>) -> tensor<?xf32> {
   %0 = builtin.unrealized_conversion_cast %x : tensor<?xf32> to tuple<tensor<?xf32>>
   %1 = "relax.call_packed"(%0) {func = "change", arg_spec = [unit]} : (tuple<tensor<?xf32>>) -> tuple<>
@@ -238,7 +238,7 @@ func.func @unknown(%x: tensor<?xf32>) -> tensor<?xf32> {
 // CHECK-NEXT: "relax.memory_copy"(%[[A]], %[[COPY2]])
 // CHECK-NEXT: %[[ARGS2:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[COPY2]] :
 // CHECK-NEXT: "relax.call_packed"(%[[ARGS2]])
-// CHECK: return %[[R]]
+// CHECK: return %[[R]] :
 func.func @read_later(%x: !n) -> tuple<!n, !n> {
   %0 = builtin.unrealized_conversion_cast %x : !n to tuple<!n>
   %1 = "relax.call_tir"(%0) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
@@ -258,7 +258,7 @@ func.func @read_later(%x: !n) -> tuple<!n, !n> {
 // CHECK-NEXT: "relax.memory_copy"(%[[A]], %[[COPY]])
 // CHECK-NEXT: %[[ARGS:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[COPY]] :
 // CHECK-NEXT: "relax.call_prim"(%[[ARGS]]) {callee = @twice, outputs = 0 : i64}
-// CHECK: scf.yield %[[COPY]]
+// CHECK: scf.yield %[[COPY]] :
 func.func @each_round(%x: !n, %k: index) -> !n {
   %zero = arith.constant 0 : index
   %one = arith.constant 1 : index
@@ -280,7 +280,7 @@ func.func @each_round(%x: !n, %k: index) -> !n {
 // CHECK-NEXT: %[[ARGS:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[C]], %[[D]], %[[I]], %{{.*}} :
 // CHECK-NEXT: "relax.call_packed"(%[[ARGS]])
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.updated"(%[[D]])
-// CHECK: return %[[R]]
+// CHECK: return %[[R]] :
 func.func private @distinct(%x: !n, %y: !n, %i: i64, %s: !relax.shape_value<["n"]>) -> !n {
   %0 = builtin.unrealized_conversion_cast %x, %y, %i, %s : !n, !n, i64, !relax.shape_value<["n"]> to tuple<!n, !n, i64, !relax.shape_value<["n"]>>
   %1 = "relax.call_packed"(%0) {func = "change", arg_spec = [unit, unit, unit, unit]} : (tuple<!n, !n, i64, !relax.shape_value<["n"]>>) -> tuple<>
@@ -319,7 +319,7 @@ func.func private @mixed(%x: tensor<?xf32>, %a: tensor<?xf32>, %b: tensor<?xf32>
 // CHECK-NEXT: %[[ARGS:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[A]], %[[F]], %[[G]] :
 // CHECK-NEXT: "relax.call_prim"(%[[ARGS]]) {callee = @mixed, outputs = 2 : i64}
 // CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[F]], %[[A]], %[[G]] :
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @some_new(%x: !n) -> tuple<!n, !n, !n> {
   %0 = builtin.unrealized_conversion_cast %x : !n to tuple<!n>
   %1 = "relax.call_tir"(%0) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
@@ -332,7 +332,7 @@ func.func @some_new(%x: !n) -> tuple<!n, !n, !n> {
 // CHECK: %[[X:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[T]]) {index = 0 : i64}
 // CHECK: "relax.memory_copy"(%[[X]], %[[C:[A-Za-z0-9_]+]])
 // CHECK: "relax.call_prim"
-// CHECK: return %[[C]]
+// CHECK: return %[[C]] :
 func.func @parameter(%t: tuple<!n>) -> !n {
   %0 = "relax.call_tir_inplace"(%t) {callee = @twice, inplace_indices = [0], tir_vars = []} : (tuple<!n>) -> !n
   return %0 : !n
@@ -348,7 +348,7 @@ func.func @parameter(%t: tuple<!n>) -> !n {
 // CHECK: "relax.call_prim"
 // CHECK: %[[P:[A-Za-z0-9_]+]] = "relax.call_pure_packed"
 // CHECK-NEXT: %[[F:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[P]]) {index = 0 : i64}
-// CHECK: return %{{.*}}, %[[F]]
+// CHECK: return %{{.*}}, %[[F]] :
 func.func @in_turn(%x: !n) -> (!n, !n) {
   %0 = builtin.unrealized_conversion_cast %x : !n to tuple<!n>
   %1 = "relax.call_tir"(%0) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
@@ -459,7 +459,7 @@ func.func private @flag(%x: tensor<?xf32>, %out: tensor<i1>) -> tensor<i1> attri
 // CHECK-LABEL: func.func @others(
 // CHECK: %[[A:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"
 // CHECK: %[[F:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"
-// CHECK: tensor.extract %[[F]]
+// CHECK: tensor.extract %[[F]][
 // CHECK-NEXT: "relax.memory_kill_tensor"(%[[F]])
 // CHECK-NEXT: "relax.memory_kill_storage"
 // CHECK-NEXT: %{{.*}} = scf.if

@@ -53,8 +53,8 @@ func.func @effect(%x: !v) -> !v {
 // CHECK-SAME: (%[[T:[a-z0-9_]+]]: tuple<{{.*}}>, %[[U:[a-z0-9_]+]]: tuple<{{.*}}>)
 // CHECK: %[[A:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[T]]) {index = 0 : i64}
 // CHECK: %[[B:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[U]]) {index = 1 : i64}
-// CHECK: %[[W:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[A]], %[[B]]
-// CHECK: return %[[W]]
+// CHECK: %[[W:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[A]], %[[B]] :
+// CHECK: return %[[W]] :
 func.func @two_tuples(%t: tuple<!v, !v>, %u: tuple<!v, !v>) -> tuple<!v, !v> {
   %a = "relax.tuple_get_item"(%t) {index = 0 : i64} : (tuple<!v, !v>) -> !v
   %b = "relax.tuple_get_item"(%u) {index = 1 : i64} : (tuple<!v, !v>) -> !v
@@ -65,8 +65,8 @@ func.func @two_tuples(%t: tuple<!v, !v>, %u: tuple<!v, !v>) -> tuple<!v, !v> {
 // CHECK-LABEL: func.func @some_fields
 // CHECK-SAME: (%[[T:[a-z0-9_]+]]:
 // CHECK: %[[A:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[T]]) {index = 0 : i64}
-// CHECK: %[[W:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[A]]
-// CHECK: return %[[W]]
+// CHECK: %[[W:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[A]] :
+// CHECK: return %[[W]] :
 func.func @some_fields(%t: tuple<!v, !v>) -> tuple<!v> {
   %a = "relax.tuple_get_item"(%t) {index = 0 : i64} : (tuple<!v, !v>) -> !v
   %w = builtin.unrealized_conversion_cast %a : !v to tuple<!v>
@@ -78,7 +78,7 @@ func.func @some_fields(%t: tuple<!v, !v>) -> tuple<!v> {
 // CHECK-SAME: (%[[S:[a-z0-9_]+]]: !relax.shape_value<["n"]>, %[[T:[a-z0-9_]+]]: !relax.shape_value<["m"]>, %[[X:[a-z0-9_]+]]: tensor
 // CHECK-NEXT: %[[U:[A-Za-z0-9_]+]] = "relax.match_shape"(%[[T]]) {pattern = ["n"]
 // CHECK-NEXT: %[[Y:[A-Za-z0-9_]+]] = "relax.match_shape"(%[[X]]) {pattern = ["n"], result_dtype = f32}
-// CHECK-NEXT: %[[W:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[S]], %[[U]], %[[Y]]
+// CHECK-NEXT: %[[W:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[S]], %[[U]], %[[Y]] :
 func.func @shapes(%s: !relax.shape_value<["n"]>, %t: !relax.shape_value<["m"]>, %x: tensor<?x!relax.any, #relax.shape<["n"]>>) -> tuple<!relax.shape_value<["n"]>, !relax.shape_value<["n"]>, !v> {
   %0 = "relax.match_shape"(%s) {pattern = ["n"], result_dtype = unit} : (!relax.shape_value<["n"]>) -> !relax.shape_value<["n"]>
   %1 = "relax.match_shape"(%t) {pattern = ["n"], result_dtype = unit} : (!relax.shape_value<["m"]>) -> !relax.shape_value<["n"]>
@@ -90,7 +90,7 @@ func.func @shapes(%s: !relax.shape_value<["n"]>, %t: !relax.shape_value<["m"]>, 
 // A field with another value, in a tuple of the same type.
 // CHECK-LABEL: func.func @another_value
 // CHECK: %[[W:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast
-// CHECK: return %[[W]]
+// CHECK: return %[[W]] :
 func.func @another_value(%t: tuple<!v, !v>, %x: !v) -> tuple<!v, !v> {
   %a = "relax.tuple_get_item"(%t) {index = 0 : i64} : (tuple<!v, !v>) -> !v
   %w = builtin.unrealized_conversion_cast %a, %x : !v, !v to tuple<!v, !v>
@@ -109,7 +109,7 @@ func.func @another_value(%t: tuple<!v, !v>, %x: !v) -> tuple<!v, !v> {
 // CHECK: %[[S:[A-Za-z0-9_]+]] = "relax.dataflow"() ({
 // CHECK: "relax.split"
 // CHECK: %[[F:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[S]]) {index = 1 : i64}
-// CHECK: return %{{[A-Za-z0-9_]+}}, %[[D]], %[[F]]
+// CHECK: return %{{[A-Za-z0-9_]+}}, %[[D]], %[[F]] :
 func.func @used_inside(%x: !v, %y: tensor<4xf32>) -> (!v, !v, tensor<2xf32>) {
   %c = "relax.dataflow"() ({
     %e = "relax.exp"(%x) : (!v) -> !v
@@ -152,7 +152,7 @@ func.func @tuple_inside(%x: !v) -> !v {
 // CHECK: builtin.unrealized_conversion_cast to tuple<>
 // CHECK: %[[W:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %{{[A-Za-z0-9_]+}}, %{{[A-Za-z0-9_]+}}
 // CHECK: "relax.match_shape"
-// CHECK: return %{{.*}}, %[[W]]
+// CHECK: return %{{.*}}, %[[W]] :
 func.func @no_fields(%t: tuple<!v, !v>, %i: i64) -> (tuple<>, tuple<!v, !v>) {
   %u = builtin.unrealized_conversion_cast to tuple<>
   %a = "relax.call_pure_packed"(%t) {func = "f", arg_spec = [unit, unit]} : (tuple<!v, !v>) -> !v

@@ -5,7 +5,7 @@
 
 // CHECK-LABEL: func.func @tuples
 // CHECK-SAME: (%[[T:[a-z0-9_]+]]: tuple<tensor<2xf32>, tensor<3xf32>>)
-// CHECK-NEXT: return %[[T]]
+// CHECK-NEXT: return %[[T]] :
 func.func @tuples(%t: tuple<tensor<2xf32>, tensor<3xf32>>) -> tuple<tensor<2xf32>, tensor<3xf32>> {
   %a = "relax.tuple_get_item"(%t) {index = 0 : i64} : (tuple<tensor<2xf32>, tensor<3xf32>>) -> tensor<2xf32>
   %b = "relax.tuple_get_item"(%t) {index = 1 : i64} : (tuple<tensor<2xf32>, tensor<3xf32>>) -> tensor<3xf32>
@@ -72,14 +72,14 @@ func.func @two(%x: !v) -> !v {
 // CHECK-LABEL: func.func @before
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]:
 // CHECK-NEXT: %[[N:[A-Za-z0-9_]+]] = "relax.negative"(%[[X]])
-// CHECK-NEXT: %[[T:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]], %[[N]]
+// CHECK-NEXT: %[[T:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]], %[[N]] :
 // CHECK: "relax.output"(%[[X]])
 // CHECK: "relax.output"(%[[T]])
 // CHECK: %[[C:[A-Za-z0-9_]+]] = "relax.dataflow"() ({
 // CHECK-NEXT: %[[E:[A-Za-z0-9_]+]] = "relax.exp"(%[[X]])
 // CHECK-NEXT: "relax.output"(%[[E]])
 // CHECK-NEXT: })
-// CHECK-NEXT: return %[[X]], %[[T]], %[[C]], %[[N]]
+// CHECK-NEXT: return %[[X]], %[[T]], %[[C]], %[[N]] :
 func.func @before(%x: !v) -> (!v, tuple<!v, !v>, !v, !v) {
   %n = "relax.negative"(%x) : (!v) -> !v
   %t = builtin.unrealized_conversion_cast %x, %n : !v, !v to tuple<!v, !v>
@@ -104,7 +104,7 @@ func.func @before(%x: !v) -> (!v, tuple<!v, !v>, !v, !v) {
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]: {{.*}}, %[[T:[a-z0-9_]+]]: tuple
 // CHECK-NOT: relax.tuple_get_item
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.exp"(%[[X]])
-// CHECK: return %[[R]], %[[T]]
+// CHECK: return %[[R]], %[[T]] :
 func.func @fields(%x: !v, %y: !v, %t: tuple<!v>) -> (!v, tuple<!v>) {
   %u = builtin.unrealized_conversion_cast %y, %x : !v, !v to tuple<!v, !v>
   %a = "relax.tuple_get_item"(%u) {index = 1 : i64} : (tuple<!v, !v>) -> !v
@@ -120,7 +120,7 @@ func.func @fields(%x: !v, %y: !v, %t: tuple<!v>) -> (!v, tuple<!v>) {
 // CHECK: "relax.output"(%{{[A-Za-z0-9_]+}}) : (tensor
 // CHECK: "relax.add"(%[[X]], %{{[A-Za-z0-9_]+}})
 // CHECK-NOT: builtin.unrealized_conversion_cast
-// CHECK: return %{{[A-Za-z0-9_]+}}, %[[T]]
+// CHECK: return %{{[A-Za-z0-9_]+}}, %[[T]] :
 func.func @both(%x: !v, %t: tuple<!v, !v>) -> (!v, tuple<!v, !v>) {
   %a = "relax.tuple_get_item"(%t) {index = 0 : i64} : (tuple<!v, !v>) -> !v
   %b = "relax.tuple_get_item"(%t) {index = 1 : i64} : (tuple<!v, !v>) -> !v

@@ -8,10 +8,10 @@ func.func private @pure(%x: tensor<2xf32>) -> tensor<2xf32> {
 
 // CHECK-LABEL: func.func @merged(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<2xf32>
-// CHECK: %[[ARGS:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]]
+// CHECK: %[[ARGS:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]] :
 // CHECK-NEXT: %[[CALL:[A-Za-z0-9_]+]] = "relax.call"(%[[ARGS]]) {callee = @pure}
 // CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.add"(%[[CALL]], %[[CALL]])
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @merged(%x: tensor<2xf32>) -> tensor<2xf32> {
   %t = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>
   %a = "relax.call"(%t) {callee = @pure} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
@@ -81,14 +81,14 @@ func.func @other_arguments(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32
 // CHECK-LABEL: func.func @branches(
 // CHECK-SAME: %[[C:[a-z0-9_]+]]: i1, %[[X:[a-z0-9_]+]]: tensor<2xf32>, %[[Y:[a-z0-9_]+]]: tensor<2xf32>
 // CHECK: %[[FIRST:[A-Za-z0-9_]+]] = "relax.call"(%{{[A-Za-z0-9_]+}}) {callee = @pure}
-// CHECK: %[[U:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[Y]]
-// CHECK: scf.if %[[C]]
+// CHECK: %[[U:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[Y]] :
+// CHECK: scf.if %[[C]] ->
 // CHECK-NEXT: %[[THEN:[A-Za-z0-9_]+]] = "relax.call"(%[[U]]) {callee = @pure}
 // CHECK-NEXT: %[[SUM:[A-Za-z0-9_]+]] = "relax.add"(%[[THEN]], %[[FIRST]])
-// CHECK-NEXT: scf.yield %[[SUM]]
+// CHECK-NEXT: scf.yield %[[SUM]] :
 // CHECK-NEXT: } else {
 // CHECK-NEXT: %[[ELSE:[A-Za-z0-9_]+]] = "relax.call"(%[[U]]) {callee = @pure}
-// CHECK-NEXT: scf.yield %[[ELSE]]
+// CHECK-NEXT: scf.yield %[[ELSE]] :
 // CHECK: %[[AFTER:[A-Za-z0-9_]+]] = "relax.call"(%[[U]]) {callee = @pure}
 // CHECK-NEXT: "relax.add"(%{{[A-Za-z0-9_]+}}, %[[AFTER]])
 func.func @branches(%c: i1, %x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
@@ -117,7 +117,7 @@ func.func @branches(%c: i1, %x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf3
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<2xf32>
 // CHECK: %[[A:[A-Za-z0-9_]+]] = "relax.call"(%{{[A-Za-z0-9_]+}}) {callee = @pure}
 // CHECK: %[[NEW:[A-Za-z0-9_]+]] = "relax.updated"(%[[X]])
-// CHECK-NEXT: %[[U:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[NEW]]
+// CHECK-NEXT: %[[U:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[NEW]] :
 // CHECK-NEXT: %[[B:[A-Za-z0-9_]+]] = "relax.call"(%[[U]]) {callee = @pure}
 // CHECK-NEXT: "relax.add"(%[[A]], %[[B]])
 func.func @changed(%x: tensor<2xf32>) -> tensor<2xf32> {
@@ -136,11 +136,11 @@ func.func @changed(%x: tensor<2xf32>) -> tensor<2xf32> {
 // CHECK-LABEL: func.func @twice(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<2xf32>
 // CHECK: %[[A:[A-Za-z0-9_]+]] = "relax.call"(%{{[A-Za-z0-9_]+}}) {callee = @pure}
-// CHECK-NEXT: %[[U:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[A]]
+// CHECK-NEXT: %[[U:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[A]] :
 // CHECK-NEXT: %[[B:[A-Za-z0-9_]+]] = "relax.call"(%[[U]]) {callee = @pure}
 // CHECK-NEXT: %[[S:[A-Za-z0-9_]+]] = "relax.add"(%[[A]], %[[B]])
 // CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.add"(%[[S]], %[[B]])
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 // CHECK-LABEL: func.func @given(
 // CHECK: %[[P:[A-Za-z0-9_]+]] = "relax.call"(%{{[A-Za-z0-9_]+}}) {callee = @acts}
 // CHECK-NEXT: %[[Q:[A-Za-z0-9_]+]] = "relax.call"(%{{[A-Za-z0-9_]+}}) {callee = @acts}

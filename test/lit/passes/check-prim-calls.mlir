@@ -28,7 +28,7 @@ func.func @proved(%x: tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #rela
 // The second argument may have another size.
 // CHECK-LABEL: func.func @unproved
 // CHECK: %[[Y:[A-Za-z0-9_]+]] = "relax.match_shape"(%y) {pattern = ["n"], result_dtype}
-// CHECK: %[[ARGS:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %x, %[[Y]]
+// CHECK: %[[ARGS:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %x, %[[Y]] :
 // CHECK: "relax.call_tir"(%[[ARGS]])
 func.func @unproved(%x: tensor<?xf32, #relax.shape<["n"]>>, %y: tensor<?xf32, #relax.shape<["m"]>>) -> tensor<?xf32, #relax.shape<["n"]>> {
   %0 = builtin.unrealized_conversion_cast %x, %y : tensor<?xf32, #relax.shape<["n"]>>, tensor<?xf32, #relax.shape<["m"]>> to tuple<tensor<?xf32, #relax.shape<["n"]>>, tensor<?xf32, #relax.shape<["m"]>>>

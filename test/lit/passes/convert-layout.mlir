@@ -21,7 +21,7 @@
 // CHECK-NOT: permute_dims
 // CHECK: %[[B:[A-Za-z0-9_]+]] = "relax.nn_conv2d"(%[[R]], %{{.*}}) {{{.*}}data_layout = "NCHW"{{.*}}kernel_layout = "OIHW"
 // CHECK: %[[L:[A-Za-z0-9_]+]] = "relax.permute_dims"(%[[B]]) {axes = [0, 2, 3, 1]}
-// CHECK-NEXT: return %[[L]]
+// CHECK-NEXT: return %[[L]] :
 // LAST-LABEL: func.func @two
 // LAST-NOT: permute_dims
 // LAST: data_layout = "NHWC"{{.*}}kernel_layout = "OHWI"
@@ -44,7 +44,7 @@ func.func @two(%x: tensor<?x?x?x2xf32, #relax.shape<["n", "h", "w", 2]>>) -> ten
 // CHECK-NEXT: %[[L:[A-Za-z0-9_]+]] = "relax.permute_dims"(%[[C]]) {axes = [0, 2, 3, 1]}
 // CHECK-NEXT: %[[S:[A-Za-z0-9_]+]] = "relax.add"(%[[L]], %[[Y]])
 // CHECK-NEXT: %[[F:[A-Za-z0-9_]+]] = "relax.flatten"(%[[L]])
-// CHECK-NEXT: return %[[S]], %[[F]]
+// CHECK-NEXT: return %[[S]], %[[F]] :
 // LAST-LABEL: func.func @kept
 func.func @kept(%x: tensor<1x5x5x2xf32>, %y: tensor<1x5x5x2xf32>, %k: tensor<2x2x1x1xf32>) -> (tensor<1x5x5x2xf32>, tensor<50xf32>) {
   %t = "relax.permute_dims"(%x) {axes = [0, 3, 1, 2]} : (tensor<1x5x5x2xf32>) -> tensor<1x2x5x5xf32>
@@ -77,7 +77,7 @@ func.func @no_convolution(%x: tensor<2x3xf32>) -> tensor<3x2xf32> {
 // CHECK-NEXT: %[[V1:[A-Za-z0-9_]+]] = "relax.permute_dims"(%[[K]]) {axes = [3, 2, 0, 1]}
 // CHECK-NEXT: %[[V2:[A-Za-z0-9_]+]] = "relax.nn_conv2d"(%[[V0]], %[[V1]]) {data_layout = "NCHW", {{.*}}kernel_layout = "OIHW", {{.*}}out_layout = "NCHW"
 // CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.permute_dims"(%[[V2]]) {axes = [0, 3, 1, 2]}
-// CHECK-NEXT: return %[[V2]], %[[R]]
+// CHECK-NEXT: return %[[V2]], %[[R]] :
 func.func @merged(%x: !image, %k: !kernel) -> (!first, tensor<1x5x2x5xf32>) {
   %a = "relax.nn_conv2d"(%x, %k) {strides = [1, 1], padding = [0, 0, 0, 0], dilation = [1, 1], groups = 1 : i64, data_layout = "NHWC", kernel_layout = "HWIO", out_layout = "NHWC", out_dtype = unit} : (!image, !kernel) -> !image
   %t = "relax.permute_dims"(%a) {axes = [0, 3, 1, 2]} : (!image) -> !first
@@ -95,10 +95,10 @@ func.func @merged(%x: !image, %k: !kernel) -> (!first, tensor<1x5x2x5xf32>) {
 // CHECK-NEXT: %[[V4:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[V3]]) {index = 0 : i64}
 // CHECK-NEXT: %[[V5:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[V3]]) {index = 1 : i64}
 // CHECK-NEXT: %[[V6:[A-Za-z0-9_]+]] = "relax.nn_relu"(%[[V5]])
-// CHECK-NEXT: %[[V7:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[V6]], %[[V4]]
+// CHECK-NEXT: %[[V7:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[V6]], %[[V4]] :
 // CHECK-NEXT: %[[V8:[A-Za-z0-9_]+]] = "relax.concat"(%[[V7]]) {axis = 1 : i64}
 // CHECK-NEXT: %[[C:[A-Za-z0-9_]+]] = "relax.permute_dims"(%[[V8]]) {axes = [0, 2, 3, 1]}
-// CHECK-NEXT: return %[[C]]
+// CHECK-NEXT: return %[[C]] :
 func.func @pieces(%x: !image, %k: !kernel) -> !image {
   %a = "relax.nn_conv2d"(%x, %k) {strides = [1, 1], padding = [0, 0, 0, 0], dilation = [1, 1], groups = 1 : i64, data_layout = "NHWC", kernel_layout = "HWIO", out_layout = "NHWC", out_dtype = unit} : (!image, !kernel) -> !image
   %s = "relax.split"(%a) {axis = 3 : i64, sections = 2 : i64} : (!image) -> tuple<tensor<1x5x5x1xf32>, tensor<1x5x5x1xf32>>
@@ -121,9 +121,9 @@ func.func @pieces(%x: !image, %k: !kernel) -> !image {
 // CHECK-NEXT: %[[V5:[A-Za-z0-9_]+]] = "relax.permute_dims"(%[[V4]]) {axes = [0, 2, 3, 1]}
 // CHECK-NEXT: %[[V6:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[V3]]) {index = 1 : i64}
 // CHECK-NEXT: %[[V7:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[V3]]) {index = 2 : i64}
-// CHECK-NEXT: %[[N:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[V5]], %[[V6]], %[[V7]]
+// CHECK-NEXT: %[[N:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[V5]], %[[V6]], %[[V7]] :
 // CHECK-NEXT: %[[V8:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[N]]) {index = 1 : i64}
-// CHECK-NEXT: return %[[V5]], %[[V8]]
+// CHECK-NEXT: return %[[V5]], %[[V8]] :
 func.func @averages(%x: !image, %k: !kernel, %g: tensor<2xf32>) -> (!image, tensor<2xf32>) {
   %a = "relax.nn_conv2d"(%x, %k) {strides = [1, 1], padding = [0, 0, 0, 0], dilation = [1, 1], groups = 1 : i64, data_layout = "NHWC", kernel_layout = "HWIO", out_layout = "NHWC", out_dtype = unit} : (!image, !kernel) -> !image
   %n = "relax.nn_batch_norm"(%a, %g, %g, %g, %g) {axis = 3 : i64, epsilon = 1.0e-05 : f64, center = true, scale = true, momentum = 0.1 : f64, training = true} : (!image, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tuple<!image, tensor<2xf32>, tensor<2xf32>>
@@ -173,7 +173,7 @@ func.func @biases(%x: !image, %k: !kernel, %p: tensor<2xf32>, %r: tensor<1x1x5x1
 // CHECK-NEXT: %[[V4:[A-Za-z0-9_]+]] = "relax.add"(%[[V3]], %[[V0]])
 // CHECK-NEXT: %[[V5:[A-Za-z0-9_]+]] = "relax.multiply"(%[[V2]], %[[V4]])
 // CHECK-NEXT: %[[V6:[A-Za-z0-9_]+]] = "relax.permute_dims"(%[[V5]]) {axes = [0, 2, 3, 1]}
-// CHECK-NEXT: return %[[V6]]
+// CHECK-NEXT: return %[[V6]] :
 func.func @residual(%x: !image, %k: !kernel) -> !image {
   %a = "relax.nn_conv2d"(%x, %k) {strides = [1, 1], padding = [0, 0, 0, 0], dilation = [1, 1], groups = 1 : i64, data_layout = "NHWC", kernel_layout = "HWIO", out_layout = "NHWC", out_dtype = unit} : (!image, !kernel) -> !image
   %b = "relax.nn_conv2d"(%a, %k) {strides = [1, 1], padding = [0, 0, 0, 0], dilation = [1, 1], groups = 1 : i64, data_layout = "NHWC", kernel_layout = "HWIO", out_layout = "NHWC", out_dtype = unit} : (!image, !kernel) -> !image
@@ -222,7 +222,7 @@ func.func @operands_kept(%x: !image, %k: !kernel, %more: tensor<1x1x1x1x2xf32>, 
 // CHECK-NEXT: %[[G:[A-Za-z0-9_]+]] = "relax.permute_dims"(%[[F]]) {axes = [1, 0]}
 // CHECK-NEXT: %[[H:[A-Za-z0-9_]+]] = "relax.permute_dims"(%[[G]]) {axes = [1, 0]}
 // CHECK-NEXT: %[[I:[A-Za-z0-9_]+]] = "relax.permute_dims"(%[[H]]) {axes = [1, 0]}
-// CHECK-NEXT: return %[[B]], %[[I]]
+// CHECK-NEXT: return %[[B]], %[[I]] :
 func.func @after(%x: !first, %k: tensor<2x2x1x1xf32>, %y: !image) -> (!first, tensor<5x10xf32>) {
   %a = "relax.nn_conv2d"(%x, %k) {strides = [1, 1], padding = [0, 0, 0, 0], dilation = [1, 1], groups = 1 : i64, data_layout = "NCHW", kernel_layout = "OIHW", out_layout = "NCHW", out_dtype = unit} : (!first, tensor<2x2x1x1xf32>) -> !first
   %r = "relax.nn_relu"(%a) : (!first) -> !first
@@ -247,9 +247,9 @@ func.func @after(%x: !first, %k: tensor<2x2x1x1xf32>, %y: !image) -> (!first, te
 // CHECK-NEXT: %[[V2:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[T]]) {index = 0 : i64}
 // CHECK-NEXT: %[[S:[A-Za-z0-9_]+]] = "relax.split"(%[[Y]]) {axis = 0 : i64, sections = 2 : i64}
 // CHECK-NEXT: %[[V3:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[S]]) {index = 1 : i64}
-// CHECK-NEXT: %[[U:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[Y]]
+// CHECK-NEXT: %[[U:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[Y]] :
 // CHECK-NEXT: %[[V4:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[U]]) {index = 0 : i64}
-// CHECK-NEXT: return %[[A]], %[[V1]], %[[V2]], %[[V3]], %[[V4]]
+// CHECK-NEXT: return %[[A]], %[[V1]], %[[V2]], %[[V3]], %[[V4]] :
 func.func @others(%x: !first, %k: tensor<2x2x1x1xf32>, %y: tensor<4x3xf32>, %t: tuple<tensor<4x3xf32>>) -> (!first, tensor<4x3xf32>, tensor<4x3xf32>, tensor<2x3xf32>, tensor<4x3xf32>) {
   %a = "relax.nn_conv2d"(%x, %k) {strides = [1, 1], padding = [0, 0, 0, 0], dilation = [1, 1], groups = 1 : i64, data_layout = "NCHW", kernel_layout = "OIHW", out_layout = "NCHW", out_dtype = unit} : (!first, tensor<2x2x1x1xf32>) -> !first
   %0 = "relax.permute_dims"(%y) {axes = [1, 0]} : (tensor<4x3xf32>) -> tensor<3x4xf32>

@@ -15,11 +15,11 @@ memref.global "private" constant @table : memref<2xf32> = dense<0.0>
 // CHECK-NEXT: %[[D:[A-Za-z0-9_]+]] = "relax.dataflow"() ({
 // CHECK-NEXT: %[[A:[A-Za-z0-9_]+]] = "relax.exp"(%[[X]])
 // CHECK-NEXT: %[[B:[A-Za-z0-9_]+]] = "relax.negative"(%[[A]])
-// CHECK-NEXT: %[[T:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[A]], %[[B]]
+// CHECK-NEXT: %[[T:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[A]], %[[B]] :
 // CHECK-NEXT: "relax.output"(%[[T]])
 // CHECK: %[[OA:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[D]]) {index = 0 : i64}
 // CHECK: %[[OB:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[D]]) {index = 1 : i64}
-// CHECK-NEXT: %[[ARGS:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[OA]]
+// CHECK-NEXT: %[[ARGS:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[OA]] :
 // CHECK-NEXT: "relax.call_packed"(%[[ARGS]])
 // CHECK-NEXT: "relax.updated"(%[[OA]])
 // CHECK-NEXT: "relax.add"(%[[OB]], %[[X]])
@@ -44,7 +44,7 @@ func.func @main(%x: !v) -> !v {
 // CHECK-NEXT: builtin.unrealized_conversion_cast
 // CHECK-NEXT: "relax.call"
 // CHECK-NEXT: "relax.output"
-// CHECK: scf.yield %[[D]]
+// CHECK: scf.yield %[[D]] :
 // CHECK-NEXT: } else {
 // CHECK-NEXT: relax.negative
 // CHECK-NEXT: scf.yield
@@ -96,10 +96,10 @@ func.func @kept(%x: !v) -> !v {
 // CHECK-LABEL: func.func @divided
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]:
 // CHECK-NEXT: %[[A:[A-Za-z0-9_]+]] = "relax.exp"(%[[X]])
-// CHECK-NEXT: %[[T:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[A]]
+// CHECK-NEXT: %[[T:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[A]] :
 // CHECK-NEXT: %[[B:[A-Za-z0-9_]+]] = "relax.call"(%[[T]]) {callee = @prints}
 // CHECK-NEXT: %[[C:[A-Za-z0-9_]+]] = "relax.negative"(%[[B]])
-// CHECK-NEXT: return %[[C]]
+// CHECK-NEXT: return %[[C]] :
 func.func @divided(%x: !v) -> !v {
   %a = "relax.exp"(%x) : (!v) -> !v
   %t = builtin.unrealized_conversion_cast %a : !v to tuple<!v>
@@ -135,7 +135,7 @@ func.func private @prints(%x: !v) -> !v {
 // CHECK-NEXT: relax.add
 // CHECK-NEXT: "relax.output"
 // CHECK-NEXT: })
-// CHECK-NEXT: return %[[F]]
+// CHECK-NEXT: return %[[F]] :
 func.func @fields(%t: tuple<tensor<4xf32>>) -> tensor<2xf32> {
   %a = "relax.tuple_get_item"(%t) {index = 0 : i64} : (tuple<tensor<4xf32>>) -> tensor<4xf32>
   %s = "relax.split"(%a) {axis = 0 : i64, sections = 2 : i64} : (tensor<4xf32>) -> tuple<tensor<2xf32>, tensor<2xf32>>
@@ -202,7 +202,7 @@ func.func @lambda(%x: !v) -> !v {
 // CHECK-NEXT: })
 // CHECK: %[[T:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast
 // CHECK-NEXT: %[[U:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast
-// CHECK-NEXT: return %{{.*}}, %[[T]], %[[U]]
+// CHECK-NEXT: return %{{.*}}, %[[T]], %[[U]] :
 func.func @tuples(%x: !v) -> (!v, tuple<!v>, tuple<!v, !v>) {
   %a = "relax.exp"(%x) : (!v) -> !v
   %t = builtin.unrealized_conversion_cast %a : !v to tuple<!v>

@@ -9,7 +9,7 @@
 // FLAT-LABEL: func.func @main(
 // FLAT-SAME: %[[X:[a-z0-9_]+]]: tensor<?xf32>
 // FLAT-NEXT: %[[Y:[A-Za-z0-9_]+]] = "relax.match_shape"(%[[X]]) {pattern = [3]
-// FLAT-NEXT: return %[[X]]
+// FLAT-NEXT: return %[[X]] :
 func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
   %0 = "relax.dataflow"() ({
     %1 = "relax.match_shape"(%x) {pattern = [3], result_dtype} : (tensor<?xf32>) -> tensor<3xf32>

@@ -52,12 +52,12 @@ func.func @outputs(%x: !v) -> !v {
 // A branch with a call that has effects stays, and so does one with a check; a branch loses what it does not use.
 // CHECK-LABEL: func.func @branches
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]: {{.*}}, %[[Y:[a-z0-9_]+]]: tensor<?xf32>, %[[C:[a-z0-9_]+]]: i1)
-// CHECK: scf.if %[[C]]
+// CHECK: scf.if %[[C]] ->
 // CHECK-NOT: relax.exp
 // CHECK: "relax.call"(%{{[A-Za-z0-9_]+}}) {callee = @effect}
-// CHECK: scf.if %[[C]]
+// CHECK: scf.if %[[C]] ->
 // CHECK: "relax.match_shape"(%[[Y]]) {pattern = ["n"]
-// CHECK: return %[[X]]
+// CHECK: return %[[X]] :
 func.func @branches(%x: !v, %y: tensor<?xf32>, %c: i1) -> !v {
   %i = scf.if %c -> (!v) {
     %t = builtin.unrealized_conversion_cast %x : !v to tuple<!v>
@@ -113,7 +113,7 @@ func.func private @pure(%x: !v) -> !v {
 // CHECK-LABEL: func.func private @effect
 // CHECK: relax.call_packed
 // CHECK: %[[U:[A-Za-z0-9_]+]] = "relax.updated"
-// CHECK: return %[[U]]
+// CHECK: return %[[U]] :
 func.func private @effect(%x: !v) -> !v {
   %t = builtin.unrealized_conversion_cast %x : !v to tuple<!v>
   %c = "relax.call_packed"(%t) {func = "f", arg_spec = [unit]} : (tuple<!v>) -> tuple<>

@@ -66,7 +66,7 @@ func.func @kept(%x: tensor<*xf32>, %q: tensor<1x2x1x?xf32, #relax.shape<[1, 2, 1
 // CHECK-NEXT: %[[V5:[A-Za-z0-9_]+]] = "relax.constant"() {value = dense<1.000000e+00> : tensor<f32>}
 // CHECK-NEXT: %[[V6:[A-Za-z0-9_]+]] = "relax.add"(%[[V4]], %[[V5]])
 // CHECK-NEXT: %[[V7:[A-Za-z0-9_]+]] = "relax.multiply"(%[[V1]], %[[V6]])
-// CHECK-NEXT: return %[[V7]]
+// CHECK-NEXT: return %[[V7]] :
 func.func @gelu(%x: !m) -> !m {
   %0 = "relax.nn_gelu"(%x) : (!m) -> !m
   return %0 : !m
@@ -87,7 +87,7 @@ func.func @gelu(%x: !m) -> !m {
 // CHECK-NEXT: %[[V10:[A-Za-z0-9_]+]] = "relax.constant"() {value = dense<1.000000e+00> : tensor<f32>}
 // CHECK-NEXT: %[[V11:[A-Za-z0-9_]+]] = "relax.add"(%[[V9]], %[[V10]])
 // CHECK-NEXT: %[[V12:[A-Za-z0-9_]+]] = "relax.multiply"(%[[V8]], %[[V11]])
-// CHECK-NEXT: return %[[V12]]
+// CHECK-NEXT: return %[[V12]] :
 func.func @gelu_tanh(%x: !m) -> !m {
   %0 = "relax.nn_gelu_tanh"(%x) : (!m) -> !m
   return %0 : !m
@@ -100,7 +100,7 @@ func.func @gelu_tanh(%x: !m) -> !m {
 // CHECK-NEXT: %[[V2:[A-Za-z0-9_]+]] = "relax.constant"() {value = dense<1.000000e+00> : tensor<f32>}
 // CHECK-NEXT: %[[V3:[A-Za-z0-9_]+]] = "relax.add"(%[[V1]], %[[V2]])
 // CHECK-NEXT: %[[V4:[A-Za-z0-9_]+]] = "relax.divide"(%[[X]], %[[V3]])
-// CHECK-NEXT: return %[[V4]]
+// CHECK-NEXT: return %[[V4]] :
 func.func @silu(%x: !m) -> !m {
   %0 = "relax.nn_silu"(%x) : (!m) -> !m
   return %0 : !m
@@ -114,7 +114,7 @@ func.func @silu(%x: !m) -> !m {
 // CHECK-NEXT: %[[V3:[A-Za-z0-9_]+]] = "relax.add"(%[[V1]], %[[V2]])
 // CHECK-NEXT: %[[V4:[A-Za-z0-9_]+]] = "relax.constant"() {value = dense<1.000000e+00> : tensor<f32>}
 // CHECK-NEXT: %[[V5:[A-Za-z0-9_]+]] = "relax.divide"(%[[V4]], %[[V3]])
-// CHECK-NEXT: return %[[V5]]
+// CHECK-NEXT: return %[[V5]] :
 func.func @sigmoid(%x: !m) -> !m {
   %0 = "relax.sigmoid"(%x) : (!m) -> !m
   return %0 : !m
@@ -128,7 +128,7 @@ func.func @sigmoid(%x: !m) -> !m {
 // CHECK-NEXT: %[[V3:[A-Za-z0-9_]+]] = "relax.sqrt"(%[[V2]])
 // CHECK-NEXT: %[[V4:[A-Za-z0-9_]+]] = "relax.constant"() {value = dense<1.000000e+00> : tensor<f32>}
 // CHECK-NEXT: %[[V5:[A-Za-z0-9_]+]] = "relax.divide"(%[[V4]], %[[V3]])
-// CHECK-NEXT: return %[[V5]]
+// CHECK-NEXT: return %[[V5]] :
 func.func @simple(%x: !m) -> !m {
   %0 = "relax.nn_relu"(%x) : (!m) -> !m
   %1 = "relax.square"(%0) : (!m) -> !m
@@ -142,7 +142,7 @@ func.func @simple(%x: !m) -> !m {
 // CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = "relax.sqrt"(%[[X]])
 // CHECK-NEXT: %[[V1:[A-Za-z0-9_]+]] = "relax.constant"() {value = dense<1.000000e+00> : tensor<f64>}
 // CHECK-NEXT: %[[V2:[A-Za-z0-9_]+]] = "relax.divide"(%[[V1]], %[[V0]])
-// CHECK-NEXT: return %[[V2]]
+// CHECK-NEXT: return %[[V2]] :
 func.func @double(%x: tensor<4xf64>) -> tensor<4xf64> {
   %0 = "relax.rsqrt"(%x) : (tensor<4xf64>) -> tensor<4xf64>
   return %0 : tensor<4xf64>
@@ -156,7 +156,7 @@ func.func @double(%x: tensor<4xf64>) -> tensor<4xf64> {
 // CHECK-NEXT: %[[V3:[A-Za-z0-9_]+]] = "relax.sum"(%[[V2]]) {axis = [0], keepdims = true}
 // CHECK-NEXT: %[[V4:[A-Za-z0-9_]+]] = "relax.log"(%[[V3]])
 // CHECK-NEXT: %[[V5:[A-Za-z0-9_]+]] = "relax.subtract"(%[[V1]], %[[V4]])
-// CHECK-NEXT: return %[[V5]]
+// CHECK-NEXT: return %[[V5]] :
 func.func @log_softmax(%x: !m) -> !m {
   %0 = "relax.nn_log_softmax"(%x) {axis = 0 : i64} : (!m) -> !m
   return %0 : !m
@@ -182,7 +182,7 @@ func.func @no_elements(%x: tensor<2x0xf32>, %h: tensor<2x0xf16>) -> tensor<2x0xf
 // CHECK-NEXT: %[[V1:[A-Za-z0-9_]+]] = "relax.subtract"(%[[X]], %[[V0]])
 // CHECK-NEXT: %[[V2:[A-Za-z0-9_]+]] = "relax.multiply"(%[[V1]], %[[V1]])
 // CHECK-NEXT: %[[V3:[A-Za-z0-9_]+]] = "relax.mean"(%[[V2]]) {axis = [1], keepdims = true}
-// CHECK-NEXT: return %[[V3]]
+// CHECK-NEXT: return %[[V3]] :
 func.func @variance(%x: !m) -> tensor<?x1xf32, #relax.shape<["n", 1]>> {
   %0 = "relax.variance"(%x) {axis = [1], keepdims = true} : (!m) -> tensor<?x1xf32, #relax.shape<["n", 1]>>
   return %0 : tensor<?x1xf32, #relax.shape<["n", 1]>>
@@ -205,7 +205,7 @@ func.func @variance(%x: !m) -> tensor<?x1xf32, #relax.shape<["n", 1]>> {
 // CHECK-NEXT: %[[V11:[A-Za-z0-9_]+]] = "relax.permute_dims"(%[[B]]) {axes = [1, 0]}
 // CHECK-NEXT: %[[V12:[A-Za-z0-9_]+]] = "relax.expand_dims"(%[[V11]]) {axes = [1]}
 // CHECK-NEXT: %[[V13:[A-Za-z0-9_]+]] = "relax.add"(%[[V10]], %[[V12]])
-// CHECK-NEXT: return %[[V13]]
+// CHECK-NEXT: return %[[V13]] :
 func.func @layer_norm(%x: tensor<2x3x4xf32>, %g: tensor<4x2xf32>, %b: tensor<4x2xf32>) -> tensor<2x3x4xf32> {
   %0 = "relax.nn_layer_norm"(%x, %g, %b) {axes = [-1, 0], center = true, epsilon = 0.5 : f64, scale = true} : (tensor<2x3x4xf32>, tensor<4x2xf32>, tensor<4x2xf32>) -> tensor<2x3x4xf32>
   return %0 : tensor<2x3x4xf32>
@@ -221,7 +221,7 @@ func.func @layer_norm(%x: tensor<2x3x4xf32>, %g: tensor<4x2xf32>, %b: tensor<4x2
 // CHECK-NEXT: %[[V5:[A-Za-z0-9_]+]] = "relax.add"(%[[V3]], %[[V4]])
 // CHECK-NEXT: %[[V6:[A-Za-z0-9_]+]] = "relax.sqrt"(%[[V5]])
 // CHECK-NEXT: %[[V7:[A-Za-z0-9_]+]] = "relax.divide"(%[[V1]], %[[V6]])
-// CHECK-NEXT: return %[[V7]]
+// CHECK-NEXT: return %[[V7]] :
 func.func @layer_norm_alone(%x: tensor<2x3x4xf32>, %g: tensor<3xf32>) -> tensor<2x3x4xf32> {
   %0 = "relax.nn_layer_norm"(%x, %g, %g) {axes = [1], center = false, epsilon = 0.5 : f64, scale = false} : (tensor<2x3x4xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<2x3x4xf32>
   return %0 : tensor<2x3x4xf32>
@@ -237,7 +237,7 @@ func.func @layer_norm_alone(%x: tensor<2x3x4xf32>, %g: tensor<3xf32>) -> tensor<
 // CHECK-NEXT: %[[V5:[A-Za-z0-9_]+]] = "relax.divide"(%[[X]], %[[V4]])
 // CHECK-NEXT: %[[V6:[A-Za-z0-9_]+]] = "relax.expand_dims"(%[[W]]) {axes = [1]}
 // CHECK-NEXT: %[[V7:[A-Za-z0-9_]+]] = "relax.multiply"(%[[V5]], %[[V6]])
-// CHECK-NEXT: return %[[V7]]
+// CHECK-NEXT: return %[[V7]] :
 func.func @rms_norm(%x: tensor<2x3x4xf32>, %w: tensor<3xf32>) -> tensor<2x3x4xf32> {
   %0 = "relax.nn_rms_norm"(%x, %w) {axes = [1], epsilon = 0.5 : f64} : (tensor<2x3x4xf32>, tensor<3xf32>) -> tensor<2x3x4xf32>
   return %0 : tensor<2x3x4xf32>
@@ -262,7 +262,7 @@ func.func @rms_norm(%x: tensor<2x3x4xf32>, %w: tensor<3xf32>) -> tensor<2x3x4xf3
 // CHECK-NEXT: %[[V13:[A-Za-z0-9_]+]] = "relax.multiply"(%[[V11]], %[[V12]])
 // CHECK-NEXT: %[[V14:[A-Za-z0-9_]+]] = "relax.expand_dims"(%[[B]]) {axes = [1]}
 // CHECK-NEXT: %[[V15:[A-Za-z0-9_]+]] = "relax.add"(%[[V13]], %[[V14]])
-// CHECK-NEXT: return %[[V15]]
+// CHECK-NEXT: return %[[V15]] :
 func.func @group_norm(%x: tensor<2x3x8x5xf32>, %g: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<2x3x8x5xf32> {
   %0 = "relax.nn_group_norm"(%x, %g, %b) {num_groups = 4 : i64, channel_axis = -2 : i64, axes = [1, -1], epsilon = 0.5 : f64, center = true, scale = true} : (tensor<2x3x8x5xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<2x3x8x5xf32>
   return %0 : tensor<2x3x8x5xf32>
@@ -278,7 +278,7 @@ func.func @group_norm(%x: tensor<2x3x8x5xf32>, %g: tensor<8xf32>, %b: tensor<8xf
 // CHECK-NEXT: %[[V5:[A-Za-z0-9_]+]] = "relax.add"(%[[V3]], %[[V4]])
 // CHECK-NEXT: %[[V6:[A-Za-z0-9_]+]] = "relax.sqrt"(%[[V5]])
 // CHECK-NEXT: %[[V7:[A-Za-z0-9_]+]] = "relax.divide"(%[[V1]], %[[V6]])
-// CHECK-NEXT: return %[[V7]]
+// CHECK-NEXT: return %[[V7]] :
 func.func @instance_norm(%x: tensor<2x3x4xf32>, %g: tensor<4xf32>) -> tensor<2x3x4xf32> {
   %0 = "relax.nn_instance_norm"(%x, %g, %g) {channel_axis = -1 : i64, axes = [1], epsilon = 0.5 : f64, center = false, scale = false} : (tensor<2x3x4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<2x3x4xf32>
   return %0 : tensor<2x3x4xf32>
@@ -341,7 +341,7 @@ func.func @attention(%q: tensor<1x2x3x16xf32>, %k: tensor<1x5x3x16xf32>, %v: ten
 // CHECK-NEXT: %[[V28:[A-Za-z0-9_]+]] = "relax.divide"(%[[V26]], %[[V27]])
 // CHECK-NEXT: %[[V29:[A-Za-z0-9_]+]] = "relax.matmul"(%[[V28]], %[[V12]]) {out_dtype}
 // CHECK-NEXT: %[[V30:[A-Za-z0-9_]+]] = "relax.permute_dims"(%[[V29]]) {axes = [0, 2, 1, 3]}
-// CHECK-NEXT: return %[[V30]]
+// CHECK-NEXT: return %[[V30]] :
 func.func @grouped(%q: tensor<1x2x4x16xf32>, %k: tensor<1x5x2x16xf32>, %v: tensor<1x5x2x7xf32>, %b: tensor<1x1x2x5xf32>) -> tensor<1x2x4x7xf32> {
   %0 = "relax.nn_attention_bias"(%q, %k, %v, %b) {scale = 0.5 : f64, causal_mask = "TopLeft"} : (tensor<1x2x4x16xf32>, tensor<1x5x2x16xf32>, tensor<1x5x2x7xf32>, tensor<1x1x2x5xf32>) -> tensor<1x2x4x7xf32>
   return %0 : tensor<1x2x4x7xf32>
@@ -370,7 +370,7 @@ func.func @grouped(%q: tensor<1x2x4x16xf32>, %k: tensor<1x5x2x16xf32>, %v: tenso
 // CHECK-NEXT: %[[V17:[A-Za-z0-9_]+]] = "relax.divide"(%[[V15]], %[[V16]])
 // CHECK-NEXT: %[[V18:[A-Za-z0-9_]+]] = "relax.matmul"(%[[V17]], %[[V2]]) {out_dtype}
 // CHECK-NEXT: %[[V19:[A-Za-z0-9_]+]] = "relax.permute_dims"(%[[V18]]) {axes = [0, 2, 1, 3]}
-// CHECK-NEXT: return %[[V19]]
+// CHECK-NEXT: return %[[V19]] :
 func.func @bottom_right(%q: tensor<1x2x1x4xf32>, %k: tensor<1x5x1x4xf32>) -> tensor<1x2x1x4xf32> {
   %0 = "relax.nn_attention"(%q, %k, %k) {scale = 1.0 : f64, causal_mask = "BottomRight"} : (tensor<1x2x1x4xf32>, tensor<1x5x1x4xf32>, tensor<1x5x1x4xf32>) -> tensor<1x2x1x4xf32>
   return %0 : tensor<1x2x1x4xf32>

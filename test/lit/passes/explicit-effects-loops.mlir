@@ -5,13 +5,13 @@
 // CHECK-SAME: (%[[X:.*]]: tensor<4xf32>
 // CHECK: %[[L:.*]] = scf.for %{{.*}} = %{{.*}} to %{{.*}} step %{{.*}} iter_args(%[[A:.*]] = %[[X]]) -> (tensor<4xf32>)
 // CHECK: %[[I:.*]] = scf.if %{{.*}} -> (tensor<4xf32>) {
-// CHECK: builtin.unrealized_conversion_cast %[[A]]
+// CHECK: builtin.unrealized_conversion_cast %[[A]] :
 // CHECK: %[[U:.*]] = "relax.updated"(%[[A]])
-// CHECK: scf.yield %[[U]]
+// CHECK: scf.yield %[[U]] :
 // CHECK: } else {
-// CHECK-NEXT: scf.yield %[[A]]
-// CHECK: scf.yield %[[I]]
-// CHECK: return %[[L]]
+// CHECK-NEXT: scf.yield %[[A]] :
+// CHECK: scf.yield %[[I]] :
+// CHECK: return %[[L]] :
 func.func @for(%x: tensor<4xf32>, %c: tensor<i1>) -> tensor<4xf32> {
   %0 = "relax.prim_value"() {value = 0 : i64} : () -> i64
   %1 = "relax.prim_value"() {value = 1 : i64} : () -> i64
@@ -30,10 +30,10 @@ func.func @for(%x: tensor<4xf32>, %c: tensor<i1>) -> tensor<4xf32> {
 // CHECK-SAME: (%[[X:[^:]*]]: tensor<4xf32>
 // CHECK: %[[W:.*]] = scf.while (%[[B:.*]] = %[[X]])
 // CHECK: %[[U:.*]] = "relax.updated"(%[[B]])
-// CHECK: scf.condition(%{{.*}}) %[[U]]
+// CHECK: scf.condition(%{{.*}}) %[[U]] :
 // CHECK: ^bb0(%[[D:.*]]: tensor<4xf32>):
-// CHECK-NEXT: scf.yield %[[D]]
-// CHECK: return %[[W]]
+// CHECK-NEXT: scf.yield %[[D]] :
+// CHECK: return %[[W]] :
 func.func @while(%x: tensor<4xf32>, %c: tensor<i1>) -> tensor<4xf32> {
   scf.while : () -> () {
     %t = builtin.unrealized_conversion_cast %x : tensor<4xf32> to tuple<tensor<4xf32>>

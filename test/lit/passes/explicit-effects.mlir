@@ -4,7 +4,7 @@
 // CHECK-LABEL: func.func @around(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?xf32, #relax.shape<["n"]>>
 // CHECK: %[[A:[A-Za-z0-9_]+]] = "relax.exp"(%[[X]])
-// CHECK: %[[ARGS:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]]
+// CHECK: %[[ARGS:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]] :
 // CHECK: "relax.call_packed"(%[[ARGS]])
 // CHECK-NEXT: %[[NEW:[A-Za-z0-9_]+]] = "relax.updated"(%[[X]])
 // CHECK-NEXT: %[[B:[A-Za-z0-9_]+]] = "relax.exp"(%[[NEW]])
@@ -22,7 +22,7 @@ func.func @around(%x: tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #rela
 // CHECK-LABEL: func.func @equal_arguments(
 // CHECK: %[[B:[A-Za-z0-9_]+]] = "relax.exp"
 // CHECK-NEXT: %[[D:[A-Za-z0-9_]+]] = "relax.distinct"(%[[B]])
-// CHECK-NEXT: %[[T:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[B]], %[[D]]
+// CHECK-NEXT: %[[T:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[B]], %[[D]] :
 // CHECK-NEXT: "relax.call_packed"(%[[T]])
 // CHECK-NEXT: %[[NEW_B:[A-Za-z0-9_]+]] = "relax.updated"(%[[B]])
 // CHECK-NEXT: %[[NEW_C:[A-Za-z0-9_]+]] = "relax.updated"(%[[D]])

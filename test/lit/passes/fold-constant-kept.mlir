@@ -8,7 +8,7 @@
 // CHECK-NEXT: "relax.negative"(%[[C]])
 // DEFAULT-LABEL: func.func @too_large
 // DEFAULT-NEXT: %[[C:[A-Za-z0-9_]+]] = "relax.constant"() {value = dense<-2.000000e+00> : tensor<3xf32>}
-// DEFAULT-NEXT: return %[[C]]
+// DEFAULT-NEXT: return %[[C]] :
 func.func @too_large() -> tensor<3xf32> {
   %0 = "relax.constant"() {value = dense<2.0> : tensor<3xf32>} : () -> tensor<3xf32>
   %1 = "relax.negative"(%0) : (tensor<3xf32>) -> tensor<3xf32>
@@ -18,7 +18,7 @@ func.func @too_large() -> tensor<3xf32> {
 // CHECK-LABEL: func.func @two_uses
 // CHECK-NEXT: %[[OLD:[A-Za-z0-9_]+]] = "relax.constant"() {value = dense<[1.000000e+00, 4.000000e+00]> : tensor<2xf32>}
 // CHECK-NEXT: %[[NEW:[A-Za-z0-9_]+]] = "relax.constant"() {value = dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>}
-// CHECK-NEXT: return %[[OLD]], %[[NEW]]
+// CHECK-NEXT: return %[[OLD]], %[[NEW]] :
 func.func @two_uses() -> (tensor<2xf32>, tensor<2xf32>) {
   %0 = "relax.constant"() {value = dense<[1.0, 4.0]> : tensor<2xf32>} : () -> tensor<2xf32>
   %1 = "relax.sqrt"(%0) : (tensor<2xf32>) -> tensor<2xf32>
@@ -41,7 +41,7 @@ func.func @symbolic(%x: tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #re
 // CHECK-NEXT: "relax.negative"(%[[C]])
 // CHECK-LABEL: func.func @not_marked
 // CHECK-NEXT: %[[C:[A-Za-z0-9_]+]] = "relax.constant"() {value = dense<-2.000000e+00> : tensor<2xf32>}
-// CHECK-NEXT: return %[[C]]
+// CHECK-NEXT: return %[[C]] :
 func.func @marked() -> tensor<2xf32> attributes {SkipOptimization = 1 : i64} {
   %0 = "relax.constant"() {value = dense<2.0> : tensor<2xf32>} : () -> tensor<2xf32>
   %1 = "relax.negative"(%0) : (tensor<2xf32>) -> tensor<2xf32>
@@ -58,7 +58,7 @@ func.func @not_marked() -> tensor<2xf32> attributes {SkipOptimization = 0 : i64}
 // DEFAULT-NEXT: %[[A:[A-Za-z0-9_]+]] = "relax.constant"() {value = dense_resource<{{[a-z0-9_]+}}> : tensor<16384xi8>}
 // DEFAULT-NEXT: %[[C:[A-Za-z0-9_]+]] = "relax.constant"() {value = dense<2> : tensor<16385xi8>}
 // DEFAULT-NEXT: %[[B:[A-Za-z0-9_]+]] = "relax.add"(%[[C]], %[[C]])
-// DEFAULT-NEXT: return %[[A]], %[[B]]
+// DEFAULT-NEXT: return %[[A]], %[[B]] :
 // CHECK-LABEL: func.func @limit
 func.func @limit() -> (tensor<16384xi8>, tensor<16385xi8>) {
   %0 = "relax.constant"() {value = dense<2> : tensor<16384xi8>} : () -> tensor<16384xi8>

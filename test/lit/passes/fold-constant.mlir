@@ -4,7 +4,7 @@
 // A chain folds in one run, and the constants it used go.
 // CHECK-LABEL: func.func @chain
 // CHECK-NEXT: %[[C:[A-Za-z0-9_]+]] = "relax.constant"() {value = dense<[5.000000e+00, 1.000000e+01]> : tensor<2xf32>}
-// CHECK-NEXT: return %[[C]]
+// CHECK-NEXT: return %[[C]] :
 // LIMIT-LABEL: func.func @chain
 // LIMIT: "relax.multiply"
 // LIMIT: "relax.add"

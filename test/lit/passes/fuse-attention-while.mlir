@@ -7,7 +7,7 @@
 // CHECK-LABEL: func.func @count(
 // CHECK: %[[LAST:[A-Za-z0-9_]+]] = scf.while (%{{.*}}, %{{.*}}) : (i64, tensor<?xf32, #relax.shape<["n"]>>) -> i64
 // CHECK: scf.yield %{{.*}}, %{{.*}} : i64, tensor<?xf32, #relax.shape<["n"]>>
-// CHECK: return %[[LAST]]
+// CHECK: return %[[LAST]] :
 func.func @count(%x: !n) -> i64 {
   %zero = arith.constant 0 : i64
   %one = arith.constant 1 : i64

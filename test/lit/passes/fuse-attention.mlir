@@ -10,7 +10,7 @@
 // CHECK-LABEL: func.func @encoder
 // CHECK-SAME: (%[[Q:[a-z0-9_]+]]: {{.*}}, %[[K:[a-z0-9_]+]]: {{.*}}, %[[V:[a-z0-9_]+]]: {{.*}}, %[[M:[a-z0-9_]+]]:
 // CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.nn_attention_bias"(%[[Q]], %[[K]], %[[V]], %[[M]]) {causal_mask, scale = 2.500000e-01 : f64}
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @encoder(%q: !x, %k: !x, %v: !x, %m: !m) -> !x {
   %qh = "relax.permute_dims"(%q) {axes = [0, 2, 1, 3]} : (!x) -> !h
   %kh = "relax.permute_dims"(%k) {axes = [0, 2, 1, 3]} : (!x) -> !h
@@ -30,7 +30,7 @@ func.func @encoder(%q: !x, %k: !x, %v: !x, %m: !m) -> !x {
 // CHECK-LABEL: func.func @turned_round
 // CHECK-SAME: (%[[Q:[a-z0-9_]+]]: {{.*}}, %[[K:[a-z0-9_]+]]: {{.*}}, %[[V:[a-z0-9_]+]]: {{.*}}, %[[M:[a-z0-9_]+]]:
 // CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.nn_attention_bias"(%[[Q]], %[[K]], %[[V]], %[[M]]) {causal_mask, scale = 4.000000e+00 : f64}
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @turned_round(%q: !x, %k: !x, %v: !x, %m: !m) -> !x {
   %qh = "relax.permute_dims"(%q) {axes = [0, 2, 1, 3]} : (!x) -> !h
   %kt = "relax.permute_dims"(%k) {axes = [0, 2, 3, 1]} : (!x) -> !t
@@ -49,7 +49,7 @@ func.func @turned_round(%q: !x, %k: !x, %v: !x, %m: !m) -> !x {
 // CHECK-LABEL: func.func @bare
 // CHECK-SAME: (%[[Q:[a-z0-9_]+]]: {{.*}}, %[[K:[a-z0-9_]+]]: {{.*}}, %[[V:[a-z0-9_]+]]:
 // CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.nn_attention"(%[[Q]], %[[K]], %[[V]]) {causal_mask, scale = 1.000000e+00 : f64}
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @bare(%q: !x, %k: !x, %v: !x) -> !x {
   %qh = "relax.permute_dims"(%q) {axes = [0, 2, 1, 3]} : (!x) -> !h
   %kh = "relax.permute_dims"(%k) {axes = [0, 2, 1, 3]} : (!x) -> !h

@@ -14,7 +14,7 @@
 // IR: callee = @twice_relu, tir_vars = []
 // IR: } else {
 // IR: callee = @exp_relu, tir_vars = []
-// IR: return %[[R]]
+// IR: return %[[R]] :
 // IR-LABEL: func.func @prologue(
 // IR: scf.if
 // IR: callee = @relu, tir_vars = []

@@ -19,10 +19,10 @@ func.func private @ready(%x: !x {relax.name = "x"}, %w: !wt {relax.name = "w"}) 
 // The transposition, which nothing else uses, goes into the function; the sum stays.
 // CHECK-LABEL: func.func @transposed
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]: {{.*}}, %[[W:[a-z0-9_]+]]: {{.*}})
-// CHECK-NEXT: %[[ARGS:[a-z0-9_]+]] = builtin.unrealized_conversion_cast %[[W]], %[[X]]
+// CHECK-NEXT: %[[ARGS:[a-z0-9_]+]] = builtin.unrealized_conversion_cast %[[W]], %[[X]] :
 // CHECK-NEXT: %[[P:[a-z0-9_]+]] = "relax.call"(%[[ARGS]]) {callee = @fused_permute_dims_matmul}
 // CHECK-NEXT: %[[S:[a-z0-9_]+]] = "relax.add"(%[[P]], %[[P]])
-// CHECK-NEXT: return %[[S]]
+// CHECK-NEXT: return %[[S]] :
 func.func @transposed(%x: !x, %w: !w) -> !y {
   %t = "relax.permute_dims"(%w) {axes = [1, 0]} : (!w) -> !wt
   %p = "relax.matmul"(%x, %t) {out_dtype} : (!x, !wt) -> !y
@@ -33,7 +33,7 @@ func.func @transposed(%x: !x, %w: !w) -> !y {
 // A transposition that is used elsewhere stays; the product is one of plain matrices.
 // CHECK-LABEL: func.func @used_elsewhere
 // CHECK: %[[T:[a-z0-9_]+]] = "relax.permute_dims"
-// CHECK-NEXT: %[[ARGS2:[a-z0-9_]+]] = builtin.unrealized_conversion_cast %{{[a-z0-9_]+}}, %[[T]]
+// CHECK-NEXT: %[[ARGS2:[a-z0-9_]+]] = builtin.unrealized_conversion_cast %{{[a-z0-9_]+}}, %[[T]] :
 // CHECK-NEXT: "relax.call"(%[[ARGS2]]) {callee = @fused_matmul}
 func.func @used_elsewhere(%x: !x, %w: !w) -> tuple<!y, !wt> {
   %t = "relax.permute_dims"(%w) {axes = [1, 0]} : (!w) -> !wt
@@ -76,7 +76,7 @@ func.func @weights(%x: !x) -> tensor<?x2xf32, #relax.shape<["n", 2]>> {
 // CHECK-NEXT: %[[NEW:[a-z0-9_]+]] = "relax.updated"
 // CHECK: %[[TW:[a-z0-9_]+]] = "relax.permute_dims"
 // CHECK: scf.if
-// CHECK: builtin.unrealized_conversion_cast %[[NEW]], %[[TW]]
+// CHECK: builtin.unrealized_conversion_cast %[[NEW]], %[[TW]] :
 // CHECK-NEXT: {callee = @[[PLAIN:fused_matmul[a-z0-9_]*]]}
 func.func @not_named(%x: !x, %w: !w, %f: tensor<i1>) -> !y {
   %g = builtin.unrealized_conversion_cast %x : !x to tuple<!x>
@@ -116,12 +116,12 @@ func.func @not_named(%x: !x, %w: !w, %f: tensor<i1>) -> !y {
 // MERGED: %[[BOTH:[A-Za-z0-9_]+]] = "relax.call"({{.*}}) {callee = @[[TWO:fused_matmul[a-z0-9_]*_openblas]]}
 // MERGED-NEXT: %[[P:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[BOTH]]) {index = 0 : i64}
 // MERGED-NEXT: %[[Q:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[BOTH]]) {index = 1 : i64}
-// MERGED-NEXT: builtin.unrealized_conversion_cast %[[P]], %[[Q]]
+// MERGED-NEXT: builtin.unrealized_conversion_cast %[[P]], %[[Q]] :
 // MERGED: func.func private @[[TWO]](
 // MERGED: %[[P:[A-Za-z0-9_]+]] = "relax.call"({{.*}}) {callee = @fused_matmul
 // MERGED: %[[Q:[A-Za-z0-9_]+]] = "relax.call"({{.*}}) {callee = @fused_matmul
-// MERGED-NEXT: %[[ALL:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[P]], %[[Q]]
-// MERGED-NEXT: return %[[ALL]]
+// MERGED-NEXT: %[[ALL:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[P]], %[[Q]] :
+// MERGED-NEXT: return %[[ALL]] :
 func.func @both_used(%x: !x, %w: !wt) -> tuple<!y, tensor<?x2xf32, #relax.shape<["n", 2]>>> {
   %d = "relax.constant"() {value = dense<2.0> : tensor<4x2xf32>} : () -> tensor<4x2xf32>
   %p = "relax.matmul"(%x, %w) {out_dtype} : (!x, !wt) -> !y

@@ -38,7 +38,7 @@ func.func @kernel(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 // CHECK-LABEL: func.func @returned
 // CHECK: %[[EXP:[A-Za-z0-9_]+]] = "relax.call_tir"({{.*}}callee = @exp_f32,
 // CHECK: %[[RELU:[A-Za-z0-9_]+]] = "relax.call_tir"({{.*}}callee = @nn_relu_f32,
-// CHECK: return %[[EXP]], %[[RELU]]
+// CHECK: return %[[EXP]], %[[RELU]] :
 func.func @returned(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %0 = "relax.exp"(%x) : (tensor<4xf32>) -> tensor<4xf32>
   %1 = "relax.nn_relu"(%0) : (tensor<4xf32>) -> tensor<4xf32>

@@ -19,10 +19,10 @@
 // IR: scf.for %[[I:[a-z0-9_]+]] =
 // IR: scf.for %[[J:[a-z0-9_]+]] =
 // IR: %[[X:[a-z0-9_]+]] = memref.load %[[A]][%[[I]], %[[J]]]
-// IR: %[[TWICE:[a-z0-9_]+]] = arith.addf %[[X]], %[[X]]
+// IR: %[[TWICE:[a-z0-9_]+]] = arith.addf %[[X]], %[[X]] :
 // IR: %[[Y:[a-z0-9_]+]] = memref.load %[[B]][%[[J]]]
-// IR: %[[SUM:[a-z0-9_]+]] = arith.addf %[[TWICE]], %[[Y]]
-// IR: %[[RELU:[a-z0-9_]+]] = arith.maximumf %[[SUM]]
+// IR: %[[SUM:[a-z0-9_]+]] = arith.addf %[[TWICE]], %[[Y]] :
+// IR: %[[RELU:[a-z0-9_]+]] = arith.maximumf %[[SUM]],
 // IR: memref.store %[[RELU]], %[[OUT]][%[[I]], %[[J]]]
 
 #same = affine_map<(d0, d1) -> (d0, d1)>

@@ -30,9 +30,9 @@ func.func @two_users(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>) -> (tensor<?x4
 // A contraction works on its result in place with the loop that is its only user.
 // CHECK-LABEL: func.func private @matmul_
 // CHECK: %[[ZERO:.*]] = linalg.fill {{.*}}outs(%[[OUT:.*]] : tensor<?x4xf32>)
-// CHECK: %[[SUM:.*]] = linalg.matmul {{.*}}outs(%[[ZERO]]
-// CHECK: %[[DONE:.*]] = linalg.generic {{.*}}ins(%[[SUM]], {{.*}}outs(%[[SUM]]
-// CHECK: return %[[DONE]]
+// CHECK: %[[SUM:.*]] = linalg.matmul {{.*}}outs(%[[ZERO]] :
+// CHECK: %[[DONE:.*]] = linalg.generic {{.*}}ins(%[[SUM]], {{.*}}outs(%[[SUM]] :
+// CHECK: return %[[DONE]] :
 func.func @epilogue(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>, %w: tensor<4x4xf32>, %y: tensor<4xf32>) -> tensor<?x4xf32, #relax.shape<["n", 4]>> {
   %0 = "relax.matmul"(%x, %w) {out_dtype} : (tensor<?x4xf32, #relax.shape<["n", 4]>>, tensor<4x4xf32>) -> tensor<?x4xf32, #relax.shape<["n", 4]>>
   %1 = "relax.add"(%0, %y) : (tensor<?x4xf32, #relax.shape<["n", 4]>>, tensor<4xf32>) -> tensor<?x4xf32, #relax.shape<["n", 4]>>
@@ -42,8 +42,8 @@ func.func @epilogue(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>, %w: tensor<4x4x
 // CHECK-LABEL: func.func private @add_f32_nn_relu_f32
 // CHECK-SAME: (%[[X:.*]]: tensor<?x4xf32>, %[[Y:.*]]: tensor<4xf32>, %[[OUT:.*]]: tensor<?x4xf32>)
 // CHECK-SAME: relax.pattern = "broadcast"
-// CHECK: linalg.generic {{.*}}ins(%[[X]], %[[Y]] : {{.*}}outs(%[[OUT]]
+// CHECK: linalg.generic {{.*}}ins(%[[X]], %[[Y]] : {{.*}}outs(%[[OUT]] :
 // CHECK: %[[SUM:.*]] = arith.addf
-// CHECK: arith.maximumf %[[SUM]]
+// CHECK: arith.maximumf %[[SUM]],
 // CHECK-NOT: linalg.generic
 // CHECK: return

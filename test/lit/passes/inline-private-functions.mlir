@@ -208,7 +208,7 @@ func.func @pure(%x: tensor<2xf32>) -> tensor<2xf32> {
 // SMALL-SAME: %[[X:[a-z0-9_]+]]: tensor<2xf32>
 // SMALL: %[[A:[A-Za-z0-9_]+]] = "relax.exp"(%[[X]])
 // SMALL-NEXT: %[[B:[A-Za-z0-9_]+]] = "relax.exp"(%[[A]])
-// SMALL-NEXT: %[[T:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[B]]
+// SMALL-NEXT: %[[T:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[B]] :
 // SMALL-NEXT: "relax.call"(%[[T]]) {callee = @two}
 // SMALL: "relax.call"(%{{[A-Za-z0-9_]+}}) {callee = @two}
 // SMALL: relax.abs

@@ -7,7 +7,7 @@
 // CHECK-NOT: relax.extern_func
 // CHECK: %[[E:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast to tuple<>
 // CHECK-NEXT: %[[F:[A-Za-z0-9_]+]] = "relax.make_closure"(%[[E]]) {callee = @my_negate}
-// CHECK: "relax.invoke_pure_closure"(%[[F]]
+// CHECK: "relax.invoke_pure_closure"(%[[F]],
 // CHECK: "relax.make_closure"(%{{[A-Za-z0-9_]+}}) {callee = @my_negate}
 // CHECK-NOT: @my_negate_
 !f = !relax.callable<[tensor<2xf32>], tensor<2xf32>, true>
@@ -24,6 +24,6 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
 
 // CHECK-LABEL: func.func private @my_negate
 // CHECK-SAME: (%[[A:[A-Za-z0-9_]+]]: tensor<2xf32>
-// CHECK: %[[T:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[A]]
+// CHECK: %[[T:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[A]] :
 // CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.call_pure_packed"(%[[T]]) {arg_spec = [unit], func = "my.negate"}
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :

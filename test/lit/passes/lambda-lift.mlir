@@ -12,7 +12,7 @@
 // CHECK-NEXT: %[[C:[A-Za-z0-9_]+]] = "relax.constant"()
 // CHECK-NEXT: %[[S:[A-Za-z0-9_]+]] = "relax.add"(%[[Z]], %[[Y]])
 // CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.add"(%[[S]], %[[C]])
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @captures(%x: tensor<2xf32> {relax.name = "x"}) -> tensor<2xf32> {
   %c = "relax.constant"() {value = dense<1.0> : tensor<2xf32>} : () -> tensor<2xf32>
   %f = "relax.lambda"() ({
@@ -49,7 +49,7 @@ func.func @attributes(%x: tensor<2xf32>) -> tensor<2xf32> {
 // A symbol that no parameter defines comes as a shape.
 // CHECK-LABEL: func.func @sizes(
 // CHECK: %[[N:[A-Za-z0-9_]+]] = "relax.shape_expr"() {values = ["n"]}
-// CHECK-NEXT: %[[HELD:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[N]]
+// CHECK-NEXT: %[[HELD:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[N]] :
 // CHECK-NEXT: "relax.make_closure"(%[[HELD]]) {callee = @sizes_f}
 // CHECK: func.func private @sizes_f(%{{[a-z0-9_]+}}: !relax.shape_value<["n"]> {relax.name = "sizes"}) -> !relax.shape_value<["2*n"]>
 func.func @sizes(%x: tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #relax.shape<["n"]>> {
@@ -65,7 +65,7 @@ func.func @sizes(%x: tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #relax
 // Without functions inside functions nothing changes.
 // CHECK-LABEL: func.func @plain(
 // CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.exp"
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @plain(%x: tensor<2xf32>) -> tensor<2xf32> {
   %0 = "relax.exp"(%x) : (tensor<2xf32>) -> tensor<2xf32>
   return %0 : tensor<2xf32>
@@ -85,7 +85,7 @@ func.func @plain(%x: tensor<2xf32>) -> tensor<2xf32> {
 // CHECK-NEXT: %[[GIVEN:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[Y]] : tensor<2xf32> to tuple<tensor<2xf32>>
 // CHECK-NEXT: "relax.call_packed"(%[[GIVEN]])
 // CHECK-NEXT: %[[NEW:[A-Za-z0-9_]+]] = "relax.updated"(%[[Y]])
-// CHECK-NEXT: return %[[NEW]]
+// CHECK-NEXT: return %[[NEW]] :
 func.func @tuple_from_outside(%x: tensor<2xf32>) -> tensor<2xf32> {
   %t = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>
   %f = "relax.lambda"() ({
@@ -107,7 +107,7 @@ func.func @tuple_from_outside(%x: tensor<2xf32>) -> tensor<2xf32> {
 // CHECK-NEXT: "relax.call_packed"(%[[GIVEN]])
 // CHECK-NEXT: %[[NEW:[A-Za-z0-9_]+]] = "relax.updated"(%[[Y]])
 // CHECK-NEXT: %[[SUM:[A-Za-z0-9_]+]] = "relax.add"(%[[NEW]], %[[NEW]])
-// CHECK-NEXT: return %[[SUM]]
+// CHECK-NEXT: return %[[SUM]] :
 func.func @field_from_outside(%x: tensor<2xf32>) -> tensor<2xf32> {
   %t = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>
   %f = "relax.lambda"() ({
@@ -212,7 +212,7 @@ func.func @nested(%z: !n {relax.name = "z"}) -> !n {
 // CHECK: func.func private @condition_f(%[[P:[a-z0-9_]+]]: tensor<2xf32> {relax.name = "p"}, %[[X:[a-z0-9_]+]]: tensor<2xi1> {relax.name = "x"})
 // CHECK-NEXT: %[[I:[a-z0-9_]+]] = arith.constant 1 : index
 // CHECK-NEXT: %[[B:[a-z0-9_]+]] = tensor.extract %[[X]][%[[I]]]
-// CHECK-NEXT: scf.if %[[B]]
+// CHECK-NEXT: scf.if %[[B]] ->
 func.func @condition(%x: tensor<2xi1> {relax.name = "x"}) -> tensor<2xi1> {
   %i = arith.constant 1 : index
   %b = tensor.extract %x[%i] : tensor<2xi1>

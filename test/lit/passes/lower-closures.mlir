@@ -96,8 +96,8 @@ func.func @known(%x: tensor<2xf32>) -> tensor<2xf32> {
 // CHECK-SAME: %[[F:[a-z0-9_]+]]: !relax.object
 // CHECK: scf.if
 // CHECK-NEXT: %[[E:[a-z0-9_]+]] = "relax.exp"
-// CHECK-NEXT: scf.yield %[[E]]
-// CHECK: return %[[F]]
+// CHECK-NEXT: scf.yield %[[E]] :
+// CHECK: return %[[F]],
 func.func @converted(%f: !f {relax.name = "f"}, %x: tensor<2xf32> {relax.name = "x"}) -> (!relax.object, tensor<2xf32>) {
   %o = builtin.unrealized_conversion_cast %f : !f to !relax.object
   %c = arith.constant true

@@ -5,12 +5,12 @@
 // Two that follow each other become one; what is used beside gives a second result.
 // CHECK-LABEL: func.func @chain
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]: {{.*}})
-// CHECK-NEXT: %[[ARGS:[a-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]]
+// CHECK-NEXT: %[[ARGS:[a-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]] :
 // CHECK-NEXT: %[[BOTH:[a-z0-9_]+]] = "relax.call"(%[[ARGS]]) {callee = @[[F:[a-z0-9_]+]]}
 // CHECK-NEXT: %[[A:[a-z0-9_]+]] = "relax.tuple_get_item"(%[[BOTH]]) {index = 0 : i64}
 // CHECK-NEXT: %[[B:[a-z0-9_]+]] = "relax.tuple_get_item"(%[[BOTH]]) {index = 1 : i64}
 // CHECK-NEXT: %[[S:[a-z0-9_]+]] = "relax.add"(%[[A]], %[[B]])
-// CHECK-NEXT: return %[[S]]
+// CHECK-NEXT: return %[[S]] :
 func.func @chain(%x: !t) -> !t {
   %ax = builtin.unrealized_conversion_cast %x : !t to tuple<!t>
   %a = "relax.call"(%ax) {callee = @one} : (tuple<!t>) -> !t
@@ -108,7 +108,7 @@ func.func private @another(%x: !t {relax.name = "x"}) -> !t attributes {relax.co
 // Three in a row: only the last result is used.
 // CHECK-LABEL: func.func @row
 // CHECK: %[[R:[a-z0-9_]+]] = "relax.call"({{.*}}) {callee = @[[ROW:[a-z0-9_]+]]} : ({{.*}}) -> tensor
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @row(%x: !t) -> !t {
   %ax = builtin.unrealized_conversion_cast %x : !t to tuple<!t>
   %a = "relax.call"(%ax) {callee = @one} : (tuple<!t>) -> !t
@@ -194,4 +194,4 @@ func.func @changed_between(%x: !t) -> !t {
 // CHECK: func.func private @[[UNUSED]](
 // CHECK: {callee = @two}
 // CHECK: %[[LAST:[a-z0-9_]+]] = "relax.call"({{.*}}) {callee = @two}
-// CHECK-NEXT: return %[[LAST]]
+// CHECK-NEXT: return %[[LAST]] :

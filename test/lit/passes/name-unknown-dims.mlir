@@ -51,7 +51,7 @@ func.func @kept(%x: tensor<?xf32> {relax.name = "x"}, %y: tensor<?xf32> {relax.n
 // CHECK-LABEL: func.func @any_dtype(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x!relax.any>
 // CHECK-NEXT: %[[E:[A-Za-z0-9_]+]] = "relax.exp"(%[[X]]) : (tensor<?x!relax.any>) -> tensor<?x!relax.any>
-// CHECK-NEXT: return %[[E]]
+// CHECK-NEXT: return %[[E]] :
 func.func @any_dtype(%x: tensor<?x!relax.any> {relax.name = "x"}) -> tensor<?x!relax.any> {
   %0 = "relax.exp"(%x) : (tensor<?x!relax.any>) -> tensor<?x!relax.any>
   return %0 : tensor<?x!relax.any>
@@ -64,7 +64,7 @@ func.func @any_dtype(%x: tensor<?x!relax.any> {relax.name = "x"}) -> tensor<?x!r
 // CHECK-NEXT: builtin.unrealized_conversion_cast %[[E]], %z, %x :
 // CHECK-NEXT: %[[V:.*]] = "relax.match_shape"(%[[E]]) {pattern = ["?"], result_dtype}
 // CHECK-NEXT: %[[ALL:.*]] = builtin.unrealized_conversion_cast %[[V]], %z, %x :
-// CHECK-NEXT: return %[[ALL]]
+// CHECK-NEXT: return %[[ALL]] :
 func.func @fields(%x: tensor<?xf32> {relax.name = "x"}, %y: tensor<?xf32> {relax.name = "y"}, %z: tensor<2xf32> {relax.name = "z"}) -> tuple<tensor<?xf32>, tensor<2xf32>, tensor<?xf32>> {
   %0 = "relax.exp"(%y) : (tensor<?xf32>) -> tensor<?xf32>
   %1 = builtin.unrealized_conversion_cast %0, %z, %x : tensor<?xf32>, tensor<2xf32>, tensor<?xf32> to tuple<tensor<?xf32>, tensor<2xf32>, tensor<?xf32>>

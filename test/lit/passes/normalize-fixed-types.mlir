@@ -42,7 +42,7 @@ func.func @agreed(%x: tensor<?xf32, #relax.shape<["n"]>>, %c: tensor<i1>) -> !re
 // CHECK: %[[E:.*]] = "relax.exp"({{.*}}) -> tensor<?xf32, #relax.shape<["n"]>>
 // CHECK: %[[M:.*]] = "relax.match_shape"(%[[E]]) {pattern = ["?"], result_dtype}
 // CHECK: %[[T:.*]] = builtin.unrealized_conversion_cast %[[M]], %{{.*}} : tensor<?xf32>, !relax.shape_value<["?"]> to
-// CHECK: scf.yield %[[T]]
+// CHECK: scf.yield %[[T]] :
 func.func @tuples(%x: tensor<?xf32, #relax.shape<["n"]>>, %c: tensor<i1>, %y: tensor<?xf32>, %s: !relax.shape_value<["?"]>)
     -> tuple<tensor<?xf32>, !relax.shape_value<["?"]>> {
   %f = tensor.extract %c[] : tensor<i1>
@@ -81,7 +81,7 @@ func.func @unknown_rank(%x: tensor<?xf32, #relax.shape<["n"]>>, %c: tensor<i1>) 
 // CHECK: "relax.exp"({{.*}}) -> tensor<*xf32>
 // CHECK: %[[S:.*]] = "relax.shape_of"({{.*}}) -> !relax.shape_value<["n"]>
 // CHECK: %[[M:.*]] = "relax.match_shape"(%[[S]]) {pattern = ["?"], result_dtype}
-// CHECK: builtin.unrealized_conversion_cast %[[M]]
+// CHECK: builtin.unrealized_conversion_cast %[[M]] :
 // CHECK: scf.for
 // CHECK: "relax.exp"({{.*}}) -> tensor<*xf32>
 // CHECK: scf.yield {{.*}} : tensor<*xf32>, tuple<!relax.shape_value<["?"]>>

@@ -6,7 +6,7 @@
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #relax.shape<["n"]>>
 // CHECK: %[[A:[A-Za-z0-9_]+]] = "relax.exp"(%[[X]]) : (tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #relax.shape<["n"]>>
 // CHECK-NOT: relax.tuple_get_item
-// CHECK: return %[[A]]
+// CHECK: return %[[A]] :
 func.func @main(%x: tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32> {
   %a = "relax.exp"(%x) : (tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32>
   %t = builtin.unrealized_conversion_cast %x, %a : tensor<?xf32, #relax.shape<["n"]>>, tensor<?xf32> to tuple<tensor<?xf32, #relax.shape<["n"]>>, tensor<?xf32>>

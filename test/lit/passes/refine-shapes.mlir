@@ -10,7 +10,7 @@
 // CHECK-NEXT: %[[F:[A-Za-z0-9_]+]] = "relax.flatten"(%[[L]])
 // CHECK-NEXT: %[[E:[A-Za-z0-9_]+]] = "relax.match_shape"(%[[L]])
 // CHECK-NEXT: "relax.add"(%[[E]],
-// CHECK-NEXT: return %[[F]]
+// CHECK-NEXT: return %[[F]] :
 func.func @backwards(%x: tensor<*x!relax.any>) -> tensor<?x!relax.any> {
   %0 = "relax.log"(%x) : (tensor<*x!relax.any>) -> tensor<*x!relax.any>
   %1 = "relax.flatten"(%0) : (tensor<*x!relax.any>) -> tensor<?x!relax.any>

@@ -36,7 +36,7 @@ func.func @unknown(%x: tensor<*xf32>) -> tensor<?xf32> {
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]:
 // CHECK-NEXT: %[[E:[A-Za-z0-9_]+]] = "relax.expand_dims"(%[[X]])
 // CHECK-NEXT: %[[F:[A-Za-z0-9_]+]] = "relax.flatten"(%[[E]]) : (tensor<?x1xf32>) -> tensor<?xf32>
-// CHECK-NEXT: return %[[F]]
+// CHECK-NEXT: return %[[F]] :
 func.func @unknown_sizes(%x: tensor<?xf32>) -> tensor<?xf32> {
   %e = "relax.expand_dims"(%x) {axes = [1]} : (tensor<?xf32>) -> tensor<?x1xf32>
   %f = "relax.flatten"(%e) : (tensor<?x1xf32>) -> tensor<?xf32>
@@ -51,7 +51,7 @@ func.func @unknown_sizes(%x: tensor<?xf32>) -> tensor<?xf32> {
 // CHECK-NEXT: %[[P:[A-Za-z0-9_]+]] = "relax.permute_dims"(%[[E]]) {axes} : (tensor<2x3xf32>) -> tensor<3x2xf32>
 // CHECK-NEXT: %[[Q:[A-Za-z0-9_]+]] = "relax.permute_dims"(%[[Y]]) {axes} : (tensor<*xf32>) -> tensor<*xf32>
 // CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.permute_dims"(%[[Q]]) {axes} : (tensor<*xf32>) -> tensor<*xf32>
-// CHECK-NEXT: return %[[P]], %[[R]]
+// CHECK-NEXT: return %[[P]], %[[R]] :
 func.func @transposed(%x: tensor<2x3xf32>, %y: tensor<*xf32>) -> (tensor<3x2xf32>, tensor<*xf32>) {
   %e = "relax.exp"(%x) : (tensor<2x3xf32>) -> tensor<2x3xf32>
   %p = "relax.permute_dims"(%e) {axes = unit} : (tensor<2x3xf32>) -> tensor<3x2xf32>
@@ -64,7 +64,7 @@ func.func @transposed(%x: tensor<2x3xf32>, %y: tensor<*xf32>) -> (tensor<3x2xf32
 // CHECK-NEXT: %[[Q:[A-Za-z0-9_]+]] = "relax.permute_dims"(%[[P]]) {axes} : (tensor<*xf32>) -> tensor<*xf32>
 // CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.permute_dims"(%{{.*}}) {axes = [1, 0]} : (tensor<*xf32>) -> tensor<?x?xf32>
 // CHECK-NEXT: %[[S:[A-Za-z0-9_]+]] = "relax.permute_dims"(%[[R]]) {axes = [1, 0]} : (tensor<?x?xf32>) -> tensor<?x?xf32>
-// CHECK-NEXT: return %[[Q]], %[[S]]
+// CHECK-NEXT: return %[[Q]], %[[S]] :
 func.func @one_rank(%x: tensor<2x3xf32>, %y: tensor<*xf32>) -> (tensor<*xf32>, tensor<?x?xf32>) {
   %p = "relax.permute_dims"(%x) {axes = unit} : (tensor<2x3xf32>) -> tensor<*xf32>
   %q = "relax.permute_dims"(%p) {axes = unit} : (tensor<*xf32>) -> tensor<*xf32>

@@ -5,7 +5,7 @@
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]:
 // CHECK-NEXT: %[[S:[A-Za-z0-9_]+]] = "relax.shape_expr"() {values = [2, "2*n"]}
 // CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.reshape"(%[[X]], %[[S]])
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @chain(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<2x?xf32, #relax.shape<[2, "2*n"]>> {
   %f = "relax.flatten"(%x) : (tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<?xf32, #relax.shape<["4*n"]>>
   %s = "relax.shape_expr"() {values = [2, "2*n"]} : () -> !relax.shape_value<[2, "2*n"]>
@@ -16,7 +16,7 @@ func.func @chain(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<2x?xf32,
 // There and back, by expressions that are equal but not the same.
 // CHECK-LABEL: func.func @there_and_back
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]:
-// CHECK-NEXT: return %[[X]]
+// CHECK-NEXT: return %[[X]] :
 func.func @there_and_back(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<?x4xf32, #relax.shape<["n", 4]>> {
   %e = "relax.expand_dims"(%x) {axes = [1]} : (tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<?x1x4xf32, #relax.shape<["n", 1, 4]>>
   %f = "relax.flatten"(%e) : (tensor<?x1x4xf32, #relax.shape<["n", 1, 4]>>) -> tensor<?xf32, #relax.shape<["4*n"]>>
@@ -27,7 +27,7 @@ func.func @there_and_back(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor
 
 // CHECK-LABEL: func.func @squeezed
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]:
-// CHECK-NEXT: return %[[X]]
+// CHECK-NEXT: return %[[X]] :
 func.func @squeezed(%x: tensor<3xf32>) -> tensor<3xf32> {
   %e = "relax.expand_dims"(%x) {axes = [0]} : (tensor<3xf32>) -> tensor<1x3xf32>
   %r = "relax.squeeze"(%e) {axes = unit} : (tensor<1x3xf32>) -> tensor<3xf32>
@@ -37,7 +37,7 @@ func.func @squeezed(%x: tensor<3xf32>) -> tensor<3xf32> {
 // CHECK-LABEL: func.func @composed
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]:
 // CHECK-NEXT: %[[P:[A-Za-z0-9_]+]] = "relax.permute_dims"(%[[X]]) {axes = [2, 0, 1]}
-// CHECK-NEXT: return %[[P]]
+// CHECK-NEXT: return %[[P]] :
 func.func @composed(%x: tensor<2x3x4xf32>) -> tensor<4x2x3xf32> {
   %0 = "relax.permute_dims"(%x) {axes = unit} : (tensor<2x3x4xf32>) -> tensor<4x3x2xf32>
   %1 = "relax.permute_dims"(%0) {axes = [0, -1, 1]} : (tensor<4x3x2xf32>) -> tensor<4x2x3xf32>
@@ -46,7 +46,7 @@ func.func @composed(%x: tensor<2x3x4xf32>) -> tensor<4x2x3xf32> {
 
 // CHECK-LABEL: func.func @inverse
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]:
-// CHECK-NEXT: return %[[X]], %[[X]]
+// CHECK-NEXT: return %[[X]], %[[X]] :
 func.func @inverse(%x: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>) {
   %0 = "relax.permute_dims"(%x) {axes = unit} : (tensor<2x3xf32>) -> tensor<3x2xf32>
   %1 = "relax.permute_dims"(%0) {axes = [1, 0]} : (tensor<3x2xf32>) -> tensor<2x3xf32>
@@ -60,7 +60,7 @@ func.func @inverse(%x: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>) {
 // CHECK-NEXT: %[[S:[A-Za-z0-9_]+]] = "relax.shape_expr"() {values = [24, 1, 1]}
 // CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.reshape"(%[[X]], %[[S]])
 // CHECK-NEXT: %[[P:[A-Za-z0-9_]+]] = "relax.permute_dims"(%[[X]]) {axes = [1, 0, 2]}
-// CHECK-NEXT: return %[[R]], %[[P]]
+// CHECK-NEXT: return %[[R]], %[[P]] :
 func.func @three(%x: tensor<2x3x4xf32>) -> (tensor<24x1x1xf32>, tensor<3x2x4xf32>) {
   %0 = "relax.flatten"(%x) : (tensor<2x3x4xf32>) -> tensor<24xf32>
   %1 = "relax.expand_dims"(%0) {axes = [1]} : (tensor<24xf32>) -> tensor<24x1xf32>

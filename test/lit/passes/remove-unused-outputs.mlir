@@ -22,9 +22,9 @@ func.func private @whole(%x: tensor<2xf32>) -> tuple<tensor<2xf32>, tensor<2xf32
 
 // CHECK-LABEL: func.func @main(
 // CHECK: %[[A:[A-Za-z0-9_]+]] = "relax.call"(%{{[A-Za-z0-9_]+}}) {callee = @one} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
-// CHECK-NEXT: %[[T:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[A]]
+// CHECK-NEXT: %[[T:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[A]] :
 // CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.call"(%[[T]]) {callee = @whole}
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @main(%x: tensor<2xf32>) -> tuple<tensor<2xf32>, tensor<2xf32>> {
   %t = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>
   %0 = "relax.call"(%t) {callee = @one} : (tuple<tensor<2xf32>>) -> tuple<tensor<4xf32>, tensor<2xf32>>
@@ -37,8 +37,8 @@ func.func @main(%x: tensor<2xf32>) -> tuple<tensor<2xf32>, tensor<2xf32>> {
 // Public functions, and functions that something else than a call names, return what they returned.
 // CHECK-LABEL: func.func @public(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<2xf32>) -> tuple<tensor<2xf32>, tensor<2xf32>>
-// CHECK: %[[T:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]], %[[X]]
-// CHECK-NEXT: return %[[T]]
+// CHECK: %[[T:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]], %[[X]] :
+// CHECK-NEXT: return %[[T]] :
 func.func @public(%x: tensor<2xf32>) -> tuple<tensor<2xf32>, tensor<2xf32>> {
   %t = builtin.unrealized_conversion_cast %x, %x : tensor<2xf32>, tensor<2xf32> to tuple<tensor<2xf32>, tensor<2xf32>>
   return %t : tuple<tensor<2xf32>, tensor<2xf32>>
@@ -69,7 +69,7 @@ func.func @kept(%x: tensor<2xf32>) -> !relax.callable<[tensor<2xf32>], tuple<ten
 // CHECK-LABEL: func.func private @inner(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<2xf32>) -> tensor<2xf32>
 // CHECK: %[[E:[A-Za-z0-9_]+]] = "relax.exp"(%[[X]])
-// CHECK: return %[[E]]
+// CHECK: return %[[E]] :
 func.func private @inner(%x: tensor<2xf32>) -> tuple<tensor<2xf32>, tensor<2xf32>> {
   %e = "relax.exp"(%x) : (tensor<2xf32>) -> tensor<2xf32>
   %t = builtin.unrealized_conversion_cast %x, %e : tensor<2xf32>, tensor<2xf32> to tuple<tensor<2xf32>, tensor<2xf32>>
@@ -78,7 +78,7 @@ func.func private @inner(%x: tensor<2xf32>) -> tuple<tensor<2xf32>, tensor<2xf32
 // CHECK-LABEL: func.func private @outer(
 // CHECK-SAME: -> tensor<2xf32>
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.call"(%{{[A-Za-z0-9_]+}}) {callee = @inner} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
-// CHECK: return %[[R]]
+// CHECK: return %[[R]] :
 func.func private @outer(%x: tensor<2xf32>) -> tuple<tensor<2xf32>, tensor<2xf32>> {
   %t = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>
   %0 = "relax.call"(%t) {callee = @inner} : (tuple<tensor<2xf32>>) -> tuple<tensor<2xf32>, tensor<2xf32>>
@@ -89,7 +89,7 @@ func.func private @outer(%x: tensor<2xf32>) -> tuple<tensor<2xf32>, tensor<2xf32
 }
 // CHECK-LABEL: func.func @rounds(
 // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.call"(%{{[A-Za-z0-9_]+}}) {callee = @outer} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @rounds(%x: tensor<2xf32>) -> tensor<2xf32> {
   %t = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>
   %0 = "relax.call"(%t) {callee = @outer} : (tuple<tensor<2xf32>>) -> tuple<tensor<2xf32>, tensor<2xf32>>
@@ -103,7 +103,7 @@ func.func @rounds(%x: tensor<2xf32>) -> tensor<2xf32> {
 // CHECK-LABEL: func.func private @three(
 // CHECK-NEXT: %[[A:[0-9]+]] = "relax.tuple_get_item"(%[[T:[a-z0-9]+]]) {index = 0 : i64}
 // CHECK-NEXT: %[[C:[0-9]+]] = "relax.tuple_get_item"(%[[T]]) {index = 2 : i64}
-// CHECK-NEXT: %[[PAIR:[0-9]+]] = builtin.unrealized_conversion_cast %[[A]], %[[C]]
+// CHECK-NEXT: %[[PAIR:[0-9]+]] = builtin.unrealized_conversion_cast %[[A]], %[[C]] :
 // CHECK-NEXT: return %[[PAIR]] : tuple<tensor<2xf32>, tensor<4xf32>>
 func.func private @three(%t: !three) -> !three {
   return %t : !three
@@ -112,7 +112,7 @@ func.func private @three(%t: !three) -> !three {
 // CHECK: %[[CALL:[0-9]+]] = "relax.call"({{.*}}) {callee = @three} : {{.*}} -> tuple<tensor<2xf32>, tensor<4xf32>>
 // CHECK-NEXT: %[[A:[0-9]+]] = "relax.tuple_get_item"(%[[CALL]]) {index = 0 : i64}
 // CHECK-NEXT: %[[C:[0-9]+]] = "relax.tuple_get_item"(%[[CALL]]) {index = 1 : i64}
-// CHECK-NEXT: return %[[A]], %[[C]]
+// CHECK-NEXT: return %[[A]], %[[C]] :
 func.func @two_of_three(%t: !three) -> (tensor<2xf32>, tensor<4xf32>) {
   %args = builtin.unrealized_conversion_cast %t : !three to tuple<!three>
   %0 = "relax.call"(%args) {callee = @three} : (tuple<!three>) -> !three
@@ -162,7 +162,7 @@ func.func @calls(%x: tensor<2xf32>, %t: !pair) -> (tensor<2xf32>, tensor<3xf32>)
 // CHECK-LABEL: func.func @effect(
 // CHECK: "relax.call_packed"
 // CHECK-NEXT: %[[NEW:[A-Za-z0-9_]+]] = "relax.updated"
-// CHECK-NEXT: return %[[NEW]]
+// CHECK-NEXT: return %[[NEW]] :
 func.func @effect(%x: tensor<2xf32>) -> tensor<2xf32> {
   %t = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>
   %none = "relax.call_packed"(%t) {func = "change", arg_spec = [unit]} : (tuple<tensor<2xf32>>) -> tuple<>

@@ -22,7 +22,7 @@ func.func private @sizes(%x: tensor<?xf32, #relax.shape<["n"]>> {relax.name = "x
 // CHECK: %[[T:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[A]] : tensor<?xf32, #relax.shape<["m"]>> to tuple<
 // CHECK: "relax.call"(%[[T]]) {callee = @first}
 // CHECK: %[[S:[A-Za-z0-9_]+]] = "relax.shape_expr"() {values = ["m"]}
-// CHECK: %[[U:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[S]]
+// CHECK: %[[U:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[S]] :
 // CHECK: "relax.call"(%[[U]]) {callee = @sizes}
 func.func @main(%a: tensor<?xf32, #relax.shape<["m"]>> {relax.name = "a"}, %b: tensor<4xf32> {relax.name = "b"}, %c: tensor<2xf32> {relax.name = "c"}) -> tensor<?xi64, #relax.shape<["m"]>> {
   %t = builtin.unrealized_conversion_cast %a, %b : tensor<?xf32, #relax.shape<["m"]>>, tensor<4xf32> to tuple<tensor<?xf32, #relax.shape<["m"]>>, tensor<4xf32>>
@@ -47,7 +47,7 @@ func.func @checks(%x: tensor<?xf32>, %s: !relax.shape_value<["n"]>) -> tensor<?x
 // A function that something else than a call names keeps its parameters, as does one whose parameters are all used.
 // CHECK-LABEL: func.func private @named(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<2xf32> {relax.name = "x"}, %{{[a-z0-9_]+}}: tensor<4xf32> {relax.name = "y"}) ->
-// CHECK-NEXT: return %[[X]]
+// CHECK-NEXT: return %[[X]] :
 func.func private @named(%x: tensor<2xf32> {relax.name = "x"}, %y: tensor<4xf32> {relax.name = "y"}) -> tensor<2xf32> {
   return %x : tensor<2xf32>
 }
@@ -96,7 +96,7 @@ func.func private @no_symbols(%x: tensor<2xf32> {relax.name = "x"}, %s: !relax.s
 // CHECK-LABEL: func.func @effect(
 // CHECK: "relax.call_packed"
 // CHECK-NEXT: %[[NEW:[A-Za-z0-9_]+]] = "relax.updated"
-// CHECK-NEXT: %[[T:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[NEW]]
+// CHECK-NEXT: %[[T:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[NEW]] :
 // CHECK-NEXT: "relax.call"(%[[T]]) {callee = @no_symbols} : (tuple<tensor<2xf32>>)
 func.func @effect(%x: tensor<2xf32>, %s: !relax.shape_value<[]>) -> tensor<2xf32> {
   %t = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>

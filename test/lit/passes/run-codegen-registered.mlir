@@ -65,7 +65,7 @@ func.func private @indices(%x: !t {relax.name = "x"}) -> tensor<1x?xi64> attribu
 // CHECK-NEXT: %[[PAIR:[a-z0-9]+]] = builtin.unrealized_conversion_cast %[[SCALED]], %x
 // CHECK: %[[ARGS:[a-z0-9]+]] = builtin.unrealized_conversion_cast %x
 // CHECK-NEXT: %[[R:[a-z0-9]+]] = "relax.call_dps_packed"(%[[ARGS]]) {arg_spec = [unit], func = "my.extern"}
-// CHECK-NEXT: return %[[PAIR]], %[[R]]
+// CHECK-NEXT: return %[[PAIR]], %[[R]] :
 !pair = tuple<!t, !t>
 func.func @more(%x: !t) -> (!pair, !t) {
   %ax = builtin.unrealized_conversion_cast %x : !t to tuple<!t>

@@ -9,11 +9,11 @@
 // CHECK-LABEL: func.func @main
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]: {{.*}}, %[[W:[a-z0-9_]+]]: {{.*}})
 // CHECK: %[[ROWS:[a-z0-9_]+]] = "relax.reshape"(%[[X]], %{{[a-z0-9_]+}})
-// CHECK-NEXT: %[[ARGS:[a-z0-9_]+]] = builtin.unrealized_conversion_cast %[[ROWS]], %[[W]]
+// CHECK-NEXT: %[[ARGS:[a-z0-9_]+]] = builtin.unrealized_conversion_cast %[[ROWS]], %[[W]] :
 // CHECK-NEXT: %[[P:[a-z0-9_]+]] = "relax.call_dps_packed"(%[[ARGS]]) {arg_spec = [unit, unit, false, true, 0], func = "relax_mlir.openblas.matmul"}
 // CHECK: %[[Y:[a-z0-9_]+]] = "relax.reshape"(%[[P]], %{{[a-z0-9_]+}})
 // CHECK-NEXT: %[[S:[a-z0-9_]+]] = "relax.nn_relu"(%[[Y]])
-// CHECK-NEXT: return %[[S]]
+// CHECK-NEXT: return %[[S]] :
 // CHECK-NOT: func.func
 
 // Without a function for the code generator the ops are as they were.

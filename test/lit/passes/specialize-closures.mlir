@@ -5,9 +5,9 @@
 // A known closure: a call with the captured values behind the arguments.
 // CHECK-LABEL: func.func @known(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<2xf32>, %[[Y:[a-z0-9_]+]]: tensor<2xf32>
-// CHECK-NEXT: %[[ARGS:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]], %[[Y]]
+// CHECK-NEXT: %[[ARGS:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]], %[[Y]] :
 // CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.call"(%[[ARGS]]) {callee = @add}
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @known(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
   %h = builtin.unrealized_conversion_cast %y : tensor<2xf32> to tuple<tensor<2xf32>>
   %f = "relax.make_closure"(%h) {callee = @add} : (tuple<tensor<2xf32>>) -> !relax.callable<[tensor<2xf32>], tensor<2xf32>, true>
@@ -27,7 +27,7 @@ func.func private @add(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
 // CHECK: "relax.call"(%{{[A-Za-z0-9_]+}}) {callee = @apply_exp} : (tuple<tuple<>, tensor<2xf32>>) -> tensor<2xf32>
 // CHECK-NOT: @apply(
 // CHECK: func.func private @apply_exp(%{{[a-z0-9_]+}}: tuple<>, %[[V:[a-z0-9_]+]]: tensor<2xf32>)
-// CHECK-NEXT: %[[ARGS:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[V]]
+// CHECK-NEXT: %[[ARGS:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[V]] :
 // CHECK-NEXT: "relax.call"(%[[ARGS]]) {callee = @exp}
 func.func @given(%x: tensor<2xf32>) -> tensor<2xf32> {
   %h = builtin.unrealized_conversion_cast to tuple<>
@@ -51,7 +51,7 @@ func.func private @exp(%x: tensor<2xf32>) -> tensor<2xf32> {
 // Two closures, one of which a condition chooses: a conditional around the calls.
 // CHECK-LABEL: func.func @chosen(
 // CHECK-SAME: %[[C:[a-z0-9_]+]]: tensor<i1>
-// CHECK: %[[FLAG:[a-z0-9_]+]] = tensor.extract %[[C]]
+// CHECK: %[[FLAG:[a-z0-9_]+]] = tensor.extract %[[C]][
 // CHECK: scf.if %[[FLAG]] -> (tensor<2xf32>) {
 // CHECK: {callee = @exp}
 // CHECK: } else {
@@ -85,9 +85,9 @@ func.func private @sqrt(%x: tensor<2xf32>) -> tensor<2xf32> {
 // CHECK-LABEL: func.func @captured_tuple(
 // CHECK-SAME: %[[T:[a-z0-9_]+]]: tuple<tensor<2xf32>>, %[[X:[a-z0-9_]+]]: tensor<2xf32>
 // CHECK-NEXT: %[[V:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[T]]) {index = 0 : i64}
-// CHECK-NEXT: %[[ARGS:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]], %[[V]]
+// CHECK-NEXT: %[[ARGS:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]], %[[V]] :
 // CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.call"(%[[ARGS]]) {callee = @add}
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 func.func @captured_tuple(%t: tuple<tensor<2xf32>>, %x: tensor<2xf32>) -> tensor<2xf32> {
   %f = "relax.make_closure"(%t) {callee = @add} : (tuple<tensor<2xf32>>) -> !relax.callable<[tensor<2xf32>], tensor<2xf32>, true>
   %a = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>
@@ -104,25 +104,25 @@ func.func private @add(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
 // A function that returns a closure in a tuple returns what the closure holds; its caller calls the function with that.
 // CHECK-LABEL: func.func @returned(
 // CHECK-SAME: %[[X:[A-Za-z0-9_]+]]: tensor<2xf32>, %[[Y:[A-Za-z0-9_]+]]: tensor<2xf32>) -> tensor<2xf32>
-// CHECK-NEXT: %[[T:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[Y]]
+// CHECK-NEXT: %[[T:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[Y]] :
 // CHECK-NEXT: %[[P:[A-Za-z0-9_]+]] = "relax.call"(%[[T]]) {callee = @adder} : (tuple<tensor<2xf32>>) -> tuple<tensor<2xf32>, tuple<tensor<2xf32>>>
 // CHECK-NEXT: %[[P_0:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[P]]) {index = 1 : i64}
 // CHECK-NEXT: %[[P_1:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[P_0]]) {index = 0 : i64}
-// CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]], %[[P_1]]
+// CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]], %[[P_1]] :
 // CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.call"(%[[V0]]) {callee = @add} : (tuple<tensor<2xf32>, tensor<2xf32>>) -> tensor<2xf32>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 // CHECK-NOT: func.func
 // CHECK-LABEL: func.func private @adder(
 // CHECK-SAME: %[[Y:[A-Za-z0-9_]+]]: tensor<2xf32>) -> tuple<tensor<2xf32>, tuple<tensor<2xf32>>>
 // CHECK-NEXT: %[[N:[A-Za-z0-9_]+]] = "relax.negative"(%[[Y]])
-// CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[N]]
-// CHECK-NEXT: %[[V1:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[Y]], %[[V0]]
-// CHECK-NEXT: return %[[V1]]
+// CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[N]] :
+// CHECK-NEXT: %[[V1:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[Y]], %[[V0]] :
+// CHECK-NEXT: return %[[V1]] :
 // CHECK-NOT: func.func
 // CHECK-LABEL: func.func private @add(
 // CHECK-SAME: %[[X:[A-Za-z0-9_]+]]: tensor<2xf32>, %[[Y:[A-Za-z0-9_]+]]: tensor<2xf32>) -> tensor<2xf32>
 // CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = "relax.add"(%[[X]], %[[Y]])
-// CHECK-NEXT: return %[[V0]]
+// CHECK-NEXT: return %[[V0]] :
 // CHECK-NOT: func.func
 !v = tensor<2xf32>
 !f = !relax.callable<[tensor<2xf32>], tensor<2xf32>, true>
@@ -152,52 +152,52 @@ func.func private @add(%x: !v, %y: !v) -> !v {
 // Closures in tuples, in both fields: one clone for each pair of functions, whatever they hold; the function itself goes.
 // CHECK-LABEL: func.func @tuples(
 // CHECK-SAME: %[[X:[A-Za-z0-9_]+]]: tensor<2xf32>, %[[Y:[A-Za-z0-9_]+]]: tensor<2xf32>) -> tensor<2xf32>
-// CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[Y]]
-// CHECK-NEXT: %[[V1:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]], %[[V0]]
+// CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[Y]] :
+// CHECK-NEXT: %[[V1:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]], %[[V0]] :
 // CHECK-NEXT: %[[V2:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast to tuple<>
-// CHECK-NEXT: %[[V3:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[V1]], %[[V2]]
+// CHECK-NEXT: %[[V3:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[V1]], %[[V2]] :
 // CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.call"(%[[V3]]) {callee = @both_add_exp} : (tuple<tuple<tensor<2xf32>, tuple<tensor<2xf32>>>, tuple<>>) -> tensor<2xf32>
-// CHECK-NEXT: %[[V4:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[Y]]
-// CHECK-NEXT: %[[V5:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[R]], %[[V4]]
+// CHECK-NEXT: %[[V4:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[Y]] :
+// CHECK-NEXT: %[[V5:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[R]], %[[V4]] :
 // CHECK-NEXT: %[[V6:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast to tuple<>
-// CHECK-NEXT: %[[V7:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[V5]], %[[V6]]
+// CHECK-NEXT: %[[V7:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[V5]], %[[V6]] :
 // CHECK-NEXT: %[[S:[A-Za-z0-9_]+]] = "relax.call"(%[[V7]]) {callee = @both_add_exp} : (tuple<tuple<tensor<2xf32>, tuple<tensor<2xf32>>>, tuple<>>) -> tensor<2xf32>
 // CHECK-NEXT: %[[V8:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast to tuple<>
-// CHECK-NEXT: %[[V9:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[S]], %[[V8]]
+// CHECK-NEXT: %[[V9:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[S]], %[[V8]] :
 // CHECK-NEXT: %[[V10:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast to tuple<>
-// CHECK-NEXT: %[[V11:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[V9]], %[[V10]]
+// CHECK-NEXT: %[[V11:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[V9]], %[[V10]] :
 // CHECK-NEXT: %[[Q:[A-Za-z0-9_]+]] = "relax.call"(%[[V11]]) {callee = @both_exp_exp} : (tuple<tuple<tensor<2xf32>, tuple<>>, tuple<>>) -> tensor<2xf32>
-// CHECK-NEXT: return %[[Q]]
+// CHECK-NEXT: return %[[Q]] :
 // CHECK-NOT: func.func
 // CHECK-LABEL: func.func private @add(
 // CHECK-SAME: %[[X:[A-Za-z0-9_]+]]: tensor<2xf32>, %[[Y:[A-Za-z0-9_]+]]: tensor<2xf32>) -> tensor<2xf32>
 // CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = "relax.add"(%[[X]], %[[Y]])
-// CHECK-NEXT: return %[[V0]]
+// CHECK-NEXT: return %[[V0]] :
 // CHECK-NOT: func.func
 // CHECK-LABEL: func.func private @exp(
 // CHECK-SAME: %[[X:[A-Za-z0-9_]+]]: tensor<2xf32>) -> tensor<2xf32>
 // CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = "relax.exp"(%[[X]])
-// CHECK-NEXT: return %[[V0]]
+// CHECK-NEXT: return %[[V0]] :
 // CHECK-NOT: func.func
 // CHECK-LABEL: func.func private @both_add_exp(
 // CHECK-SAME: %[[P:[A-Za-z0-9_]+]]: tuple<tensor<2xf32>, tuple<tensor<2xf32>>>, %[[G:[A-Za-z0-9_]+]]: tuple<>) -> tensor<2xf32>
 // CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[P]]) {index = 0 : i64}
 // CHECK-NEXT: %[[V1:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[P]]) {index = 1 : i64}
 // CHECK-NEXT: %[[V2:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[V1]]) {index = 0 : i64}
-// CHECK-NEXT: %[[V3:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[V0]], %[[V2]]
+// CHECK-NEXT: %[[V3:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[V0]], %[[V2]] :
 // CHECK-NEXT: %[[V4:[A-Za-z0-9_]+]] = "relax.call"(%[[V3]]) {callee = @add} : (tuple<tensor<2xf32>, tensor<2xf32>>) -> tensor<2xf32>
-// CHECK-NEXT: %[[V5:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[V4]]
+// CHECK-NEXT: %[[V5:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[V4]] :
 // CHECK-NEXT: %[[V6:[A-Za-z0-9_]+]] = "relax.call"(%[[V5]]) {callee = @exp} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
-// CHECK-NEXT: return %[[V6]]
+// CHECK-NEXT: return %[[V6]] :
 // CHECK-NOT: func.func
 // CHECK-LABEL: func.func private @both_exp_exp(
 // CHECK-SAME: %[[P:[A-Za-z0-9_]+]]: tuple<tensor<2xf32>, tuple<>>, %[[G:[A-Za-z0-9_]+]]: tuple<>) -> tensor<2xf32>
 // CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[P]]) {index = 0 : i64}
-// CHECK-NEXT: %[[V1:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[V0]]
+// CHECK-NEXT: %[[V1:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[V0]] :
 // CHECK-NEXT: %[[V2:[A-Za-z0-9_]+]] = "relax.call"(%[[V1]]) {callee = @exp} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
-// CHECK-NEXT: %[[V3:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[V2]]
+// CHECK-NEXT: %[[V3:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[V2]] :
 // CHECK-NEXT: %[[V4:[A-Za-z0-9_]+]] = "relax.call"(%[[V3]]) {callee = @exp} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
-// CHECK-NEXT: return %[[V4]]
+// CHECK-NEXT: return %[[V4]] :
 // CHECK-NOT: func.func
 !v = tensor<2xf32>
 !f = !relax.callable<[tensor<2xf32>], tensor<2xf32>, true>
@@ -249,49 +249,49 @@ func.func private @exp(%x: !v) -> !v {
 // CHECK-NEXT: }
 // CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = scf.if %[[C]] -> (tensor<2xf32>) {
 // CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast to tuple<>
-// CHECK-NEXT: %[[V1:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[I]], %[[V0]], %[[X]]
+// CHECK-NEXT: %[[V1:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[I]], %[[V0]], %[[X]] :
 // CHECK-NEXT: %[[R_0:[A-Za-z0-9_]+]] = "relax.call"(%[[V1]]) {callee = @apply_exp} : (tuple<tensor<2xf32>, tuple<>, tensor<2xf32>>) -> tensor<2xf32>
 // CHECK-NEXT: scf.yield %[[R_0]] : tensor<2xf32>
 // CHECK-NEXT: } else {
 // CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast to tuple<>
-// CHECK-NEXT: %[[V1:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[I]], %[[V0]], %[[X]]
+// CHECK-NEXT: %[[V1:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[I]], %[[V0]], %[[X]] :
 // CHECK-NEXT: %[[R_0:[A-Za-z0-9_]+]] = "relax.call"(%[[V1]]) {callee = @apply_sqrt} : (tuple<tensor<2xf32>, tuple<>, tensor<2xf32>>) -> tensor<2xf32>
 // CHECK-NEXT: scf.yield %[[R_0]] : tensor<2xf32>
 // CHECK-NEXT: }
 // CHECK-NEXT: %[[S:[A-Za-z0-9_]+]] = scf.if %[[D]] -> (tensor<2xf32>) {
-// CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[R]]
+// CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[R]] :
 // CHECK-NEXT: %[[S_0:[A-Za-z0-9_]+]] = "relax.call"(%[[V0]]) {callee = @exp} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
 // CHECK-NEXT: scf.yield %[[S_0]] : tensor<2xf32>
 // CHECK-NEXT: } else {
-// CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[R]]
+// CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[R]] :
 // CHECK-NEXT: %[[S_0:[A-Za-z0-9_]+]] = "relax.call"(%[[V0]]) {callee = @sqrt} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
 // CHECK-NEXT: scf.yield %[[S_0]] : tensor<2xf32>
 // CHECK-NEXT: }
-// CHECK-NEXT: return %[[S]]
+// CHECK-NEXT: return %[[S]] :
 // CHECK-NOT: func.func
 // CHECK-LABEL: func.func private @exp(
 // CHECK-SAME: %[[X:[A-Za-z0-9_]+]]: tensor<2xf32>) -> tensor<2xf32>
 // CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = "relax.exp"(%[[X]])
-// CHECK-NEXT: return %[[V0]]
+// CHECK-NEXT: return %[[V0]] :
 // CHECK-NOT: func.func
 // CHECK-LABEL: func.func private @sqrt(
 // CHECK-SAME: %[[X:[A-Za-z0-9_]+]]: tensor<2xf32>) -> tensor<2xf32>
 // CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = "relax.sqrt"(%[[X]])
-// CHECK-NEXT: return %[[V0]]
+// CHECK-NEXT: return %[[V0]] :
 // CHECK-NOT: func.func
 // CHECK-LABEL: func.func private @apply_exp(
 // CHECK-SAME: %[[V:[A-Za-z0-9_]+]]: tensor<2xf32>, %[[F:[A-Za-z0-9_]+]]: tuple<>, %[[W:[A-Za-z0-9_]+]]: tensor<2xf32>) -> tensor<2xf32>
-// CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[V]]
+// CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[V]] :
 // CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.call"(%[[V0]]) {callee = @exp} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
 // CHECK-NEXT: %[[S:[A-Za-z0-9_]+]] = "relax.subtract"(%[[R]], %[[W]])
-// CHECK-NEXT: return %[[S]]
+// CHECK-NEXT: return %[[S]] :
 // CHECK-NOT: func.func
 // CHECK-LABEL: func.func private @apply_sqrt(
 // CHECK-SAME: %[[V:[A-Za-z0-9_]+]]: tensor<2xf32>, %[[F:[A-Za-z0-9_]+]]: tuple<>, %[[W:[A-Za-z0-9_]+]]: tensor<2xf32>) -> tensor<2xf32>
-// CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[V]]
+// CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[V]] :
 // CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.call"(%[[V0]]) {callee = @sqrt} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
 // CHECK-NEXT: %[[S:[A-Za-z0-9_]+]] = "relax.subtract"(%[[R]], %[[W]])
-// CHECK-NEXT: return %[[S]]
+// CHECK-NEXT: return %[[S]] :
 // CHECK-NOT: func.func
 !v = tensor<2xf32>
 !f = !relax.callable<[tensor<2xf32>], tensor<2xf32>, true>
@@ -336,30 +336,30 @@ func.func private @sqrt(%x: !v) -> !v {
 // CHECK-NEXT: %[[E:[A-Za-z0-9_]+]] = "relax.exp"(%[[X]])
 // CHECK-NEXT: "relax.output"(%[[E]])
 // CHECK-NEXT: })
-// CHECK-NEXT: return %[[V0]]
+// CHECK-NEXT: return %[[V0]] :
 // CHECK-NOT: func.func
 // CHECK-LABEL: func.func @in_dataflow(
 // CHECK-SAME: %[[X:[A-Za-z0-9_]+]]: tensor<2xf32>, %[[Y:[A-Za-z0-9_]+]]: tensor<2xf32>) -> tensor<2xf32>
-// CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]], %[[Y]]
+// CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]], %[[Y]] :
 // CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.call"(%[[V0]]) {callee = @add} : (tuple<tensor<2xf32>, tensor<2xf32>>) -> tensor<2xf32>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 // CHECK-NOT: func.func
 // CHECK-LABEL: func.func @changed(
 // CHECK-SAME: %[[X:[A-Za-z0-9_]+]]: tensor<2xf32>, %[[Y:[A-Za-z0-9_]+]]: tensor<2xf32>) -> tensor<2xf32>
-// CHECK-NEXT: %[[T:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]]
+// CHECK-NEXT: %[[T:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]] :
 // CHECK-NEXT: %[[C:[A-Za-z0-9_]+]] = "relax.call_packed"(%[[T]]) {arg_spec = [unit], func = "f"}
 // CHECK-NEXT: %[[C_0:[A-Za-z0-9_]+]] = "relax.updated"(%[[X]])
 // CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.subtract"(%[[C_0]], %[[Y]])
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 // CHECK-NOT: func.func
 // CHECK-LABEL: func.func private @add(
 // CHECK-SAME: %[[X:[A-Za-z0-9_]+]]: tensor<2xf32>, %[[Y:[A-Za-z0-9_]+]]: tensor<2xf32>) -> tensor<2xf32>
 // CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = "relax.add"(%[[X]], %[[Y]])
-// CHECK-NEXT: return %[[V0]]
+// CHECK-NEXT: return %[[V0]] :
 // CHECK-NOT: func.func
 // CHECK-LABEL: func.func private @uncalled(
 // CHECK-SAME: %[[V:[A-Za-z0-9_]+]]: tensor<2xf32>) -> tensor<2xf32>
-// CHECK-NEXT: return %[[V]]
+// CHECK-NEXT: return %[[V]] :
 // CHECK-NOT: func.func
 !v = tensor<2xf32>
 !f = !relax.callable<[tensor<2xf32>], tensor<2xf32>, true>
@@ -403,15 +403,15 @@ func.func private @uncalled(%v: !v) -> !v {
 // What a closure holds has the sizes of the function that it is given to: k, twice k, new symbols, and twice one of these.
 // CHECK-LABEL: func.func @sizes(
 // CHECK-SAME: %[[X:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["n"]>>, %[[Y:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["m"]>>, %[[Z:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["2*n"]>>, %[[W:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["2*m"]>>, %[[T:[A-Za-z0-9_]+]]: tuple<!relax.shape_value<["m", 3]>, tensor<?xf32>>, %[[U:[A-Za-z0-9_]+]]: tensor<*xf32>, %[[O:[A-Za-z0-9_]+]]: !relax.object) -> tensor<?xf32, #relax.shape<["n"]>>
-// CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]], %[[W]], %[[Z]], %[[Y]], %[[T]], %[[U]], %[[O]]
-// CHECK-NEXT: %[[V1:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[V0]], %[[X]]
+// CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]], %[[W]], %[[Z]], %[[Y]], %[[T]], %[[U]], %[[O]] :
+// CHECK-NEXT: %[[V1:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[V0]], %[[X]] :
 // CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.call"(%[[V1]]) {callee = @apply_holds} : (tuple<tuple<tensor<?xf32, #relax.shape<["n"]>>, tensor<?xf32, #relax.shape<["2*m"]>>, tensor<?xf32, #relax.shape<["2*n"]>>, tensor<?xf32, #relax.shape<["m"]>>, tuple<!relax.shape_value<["m", 3]>, tensor<?xf32>>, tensor<*xf32>, !relax.object>, tensor<?xf32, #relax.shape<["n"]>>>) -> tensor<?xf32, #relax.shape<["n"]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 // CHECK-NOT: func.func
 // CHECK-LABEL: func.func private @holds(
 // CHECK-SAME: %[[A:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["n"]>>, %[[X:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["n"]>>, %[[W:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["2*m"]>>, %[[Z:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["2*n"]>>, %[[Y:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["m"]>>, %[[T:[A-Za-z0-9_]+]]: tuple<!relax.shape_value<["m", 3]>, tensor<?xf32>>, %[[U:[A-Za-z0-9_]+]]: tensor<*xf32>, %[[O:[A-Za-z0-9_]+]]: !relax.object) -> tensor<?xf32, #relax.shape<["n"]>>
 // CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = "relax.add"(%[[A]], %[[X]])
-// CHECK-NEXT: return %[[V0]]
+// CHECK-NEXT: return %[[V0]] :
 // CHECK-NOT: func.func
 // CHECK-LABEL: func.func private @apply_holds(
 // CHECK-SAME: %[[F:[A-Za-z0-9_]+]]: tuple<tensor<?xf32, #relax.shape<["k"]>>, tensor<?xf32, #relax.shape<["2*m"]>>, tensor<?xf32, #relax.shape<["2*k"]>>, tensor<?xf32, #relax.shape<["m"]>>, tuple<!relax.shape_value<["m", 3]>, tensor<?xf32>>, tensor<*xf32>, !relax.object>, %[[V:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["k"]>>) -> tensor<?xf32, #relax.shape<["k"]>>
@@ -422,9 +422,9 @@ func.func private @uncalled(%v: !v) -> !v {
 // CHECK-NEXT: %[[V4:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[F]]) {index = 4 : i64}
 // CHECK-NEXT: %[[V5:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[F]]) {index = 5 : i64}
 // CHECK-NEXT: %[[V6:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[F]]) {index = 6 : i64}
-// CHECK-NEXT: %[[V7:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[V]], %[[V0]], %[[V1]], %[[V2]], %[[V3]], %[[V4]], %[[V5]], %[[V6]]
+// CHECK-NEXT: %[[V7:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[V]], %[[V0]], %[[V1]], %[[V2]], %[[V3]], %[[V4]], %[[V5]], %[[V6]] :
 // CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.call"(%[[V7]]) {callee = @holds} : (tuple<tensor<?xf32, #relax.shape<["k"]>>, tensor<?xf32, #relax.shape<["k"]>>, tensor<?xf32, #relax.shape<["2*m"]>>, tensor<?xf32, #relax.shape<["2*k"]>>, tensor<?xf32, #relax.shape<["m"]>>, tuple<!relax.shape_value<["m", 3]>, tensor<?xf32>>, tensor<*xf32>, !relax.object>) -> tensor<?xf32, #relax.shape<["k"]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 // CHECK-NOT: func.func
 !n = tensor<?xf32, #relax.shape<["n"]>>
 !m = tensor<?xf32, #relax.shape<["m"]>>
@@ -460,14 +460,14 @@ func.func private @apply(%f: !kk, %v: !k) -> !k {
 // CHECK-LABEL: func.func @formulas(
 // CHECK-SAME: %[[X:[A-Za-z0-9_]+]]: tensor<?x?xf32, #relax.shape<["m", "n"]>>, %[[Y:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["k"]>>, %[[Z:[A-Za-z0-9_]+]]: tensor<?x3xf32, #relax.shape<["m*n", 3]>>, %[[T:[A-Za-z0-9_]+]]: tuple<tensor<?xf32, #relax.shape<["2*m*n"]>>, !relax.object>) -> tensor<?xf32, #relax.shape<["k"]>>
 // CHECK-NEXT: %[[S:[A-Za-z0-9_]+]] = "relax.shape_expr"() {values = ["3*m*n", 5]}
-// CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[Z]], %[[T]], %[[S]]
-// CHECK-NEXT: %[[V1:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[V0]], %[[Y]]
+// CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[Z]], %[[T]], %[[S]] :
+// CHECK-NEXT: %[[V1:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[V0]], %[[Y]] :
 // CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.call"(%[[V1]]) {callee = @apply_holds} : (tuple<tuple<tensor<?x3xf32, #relax.shape<["m*n", 3]>>, tuple<tensor<?xf32, #relax.shape<["2*m*n"]>>, !relax.object>, !relax.shape_value<["3*m*n", 5]>>, tensor<?xf32, #relax.shape<["k"]>>>) -> tensor<?xf32, #relax.shape<["k"]>>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: return %[[R]] :
 // CHECK-NOT: func.func
 // CHECK-LABEL: func.func private @holds(
 // CHECK-SAME: %[[A:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["k"]>>, %[[Z:[A-Za-z0-9_]+]]: tensor<?x3xf32, #relax.shape<["p", 3]>>, %[[T:[A-Za-z0-9_]+]]: tuple<tensor<?xf32, #relax.shape<["2*p"]>>, !relax.object>, %[[S:[A-Za-z0-9_]+]]: !relax.shape_value<["3*p", 5]>) -> tensor<?xf32, #relax.shape<["k"]>>
-// CHECK-NEXT: return %[[A]]
+// CHECK-NEXT: return %[[A]] :
 // CHECK-NOT: func.func
 // CHECK-LABEL: func.func private @apply_holds(
 // CHECK-SAME: %[[F:[A-Za-z0-9_]+]]: tuple<tensor<?x3xf32, #relax.shape<["size", 3]>>, tuple<tensor<?xf32, #relax.shape<["size_1"]>>, !relax.object>, !relax.shape_value<["size_2", 5]>>, %[[V:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["k"]>>) -> tensor<?xf32, #relax.shape<["k"]>>
@@ -478,11 +478,11 @@ func.func private @apply(%f: !kk, %v: !k) -> !k {
 // CHECK-NEXT: %[[R_0:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[V1]]) {index = 0 : i64}
 // CHECK-NEXT: %[[R_1:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[V1]]) {index = 1 : i64}
 // CHECK-NEXT: %[[R_2:[A-Za-z0-9_]+]] = "relax.match_shape"(%[[R_0]]) {pattern = ["?"], result_dtype}
-// CHECK-NEXT: %[[V3:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[R_2]], %[[R_1]]
+// CHECK-NEXT: %[[V3:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[R_2]], %[[R_1]] :
 // CHECK-NEXT: %[[R_3:[A-Za-z0-9_]+]] = "relax.match_shape"(%[[V2]]) {pattern = ["?", 5], result_dtype}
-// CHECK-NEXT: %[[V4:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[V]], %[[R]], %[[V3]], %[[R_3]]
+// CHECK-NEXT: %[[V4:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[V]], %[[R]], %[[V3]], %[[R_3]] :
 // CHECK-NEXT: %[[R_4:[A-Za-z0-9_]+]] = "relax.call"(%[[V4]]) {callee = @holds} : (tuple<tensor<?xf32, #relax.shape<["k"]>>, tensor<?x3xf32>, tuple<tensor<?xf32>, !relax.object>, !relax.shape_value<["?", 5]>>) -> tensor<?xf32, #relax.shape<["k"]>>
-// CHECK-NEXT: return %[[R_4]]
+// CHECK-NEXT: return %[[R_4]] :
 // CHECK-NOT: func.func
 !k = tensor<?xf32, #relax.shape<["k"]>>
 !z = tensor<?x3xf32, #relax.shape<["m*n", 3]>>

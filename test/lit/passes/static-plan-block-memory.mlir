@@ -23,7 +23,7 @@ func.func private @exp(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> 
 // CHECK: %[[D:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"(%[[R]],
 // CHECK: "relax.memory_kill_tensor"(%[[C]])
 // CHECK-NEXT: "relax.memory_kill_storage"(%[[S]])
-// CHECK-NEXT: return %[[D]]
+// CHECK-NEXT: return %[[D]] :
 func.func @chain(%x: !n) -> !n {
   %0 = builtin.unrealized_conversion_cast %x : !n to tuple<!n>
   %1 = "relax.call_tir"(%0) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
@@ -439,14 +439,14 @@ func.func private @flag(%x: tensor<?xf32>, %out: tensor<i1>) -> tensor<i1> attri
 // CHECK-NEXT: "relax.memory_kill_tensor"(%[[B]])
 // CHECK: %[[C:[a-z0-9]+]] = "relax.memory_alloc_tensor"
 // CHECK: scf.if
-// CHECK-NEXT: scf.yield %[[C]]
+// CHECK-NEXT: scf.yield %[[C]] :
 // CHECK-NEXT: } else {
 // CHECK-NEXT: scf.yield
 // CHECK-NEXT: }
 // CHECK-NEXT: "relax.memory_kill_tensor"(%[[C]])
 // CHECK: %[[F:[a-z0-9]+]] = tensor.extract %[[D:[a-z0-9]+]][]
 // CHECK-NEXT: "relax.memory_kill_tensor"(%[[D]])
-// CHECK: scf.if %[[F]]
+// CHECK: scf.if %[[F]] {
 func.func @ends(%x: !n, %c: i1) -> !n {
   %0 = builtin.unrealized_conversion_cast %x : !n to tuple<!n>
   %1 = "relax.call_tir"(%0) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
@@ -541,7 +541,7 @@ func.func private @exp(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> 
 // CHECK: %[[A:[a-z0-9]+]] = "relax.memory_alloc_tensor"
 // CHECK: %[[R:[a-z0-9]+]] = scf.for
 // CHECK-NOT: kill_tensor"(%[[A]])
-// CHECK: builtin.unrealized_conversion_cast %[[R]]
+// CHECK: builtin.unrealized_conversion_cast %[[R]],
 // CHECK-NEXT: "relax.call_prim"
 // CHECK-NEXT: "relax.memory_kill_tensor"(%[[A]])
 func.func @carried(%x: !n, %i: index, %j: index) -> !n {

@@ -5,7 +5,7 @@
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?xf32, #relax.shape<["n"]>>
 // CHECK-NEXT: %[[A:[A-Za-z0-9_]+]] = "relax.exp"(%[[X]])
 // CHECK-NEXT: %[[B:[A-Za-z0-9_]+]] = "relax.add"(%[[A]], %[[X]])
-// CHECK-NEXT: return %[[B]]
+// CHECK-NEXT: return %[[B]] :
 func.func @main(%x: tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #relax.shape<["n"]>> {
   %0 = "relax.dataflow"() ({
     %a = "relax.exp"(%x) : (tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #relax.shape<["n"]>>
@@ -36,14 +36,14 @@ func.func @effects(%x: tensor<2xf32>) -> tensor<2xf32> {
 // Blocks in branches dissolve there; the conditional, and what is outside of blocks, stays.
 // CHECK-LABEL: func.func @branches(
 // CHECK-SAME: %[[C:[a-z0-9_]+]]: i1, %[[X:[a-z0-9_]+]]: tensor<2xf32>
-// CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = scf.if %[[C]]
+// CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = scf.if %[[C]] ->
 // CHECK-NEXT: %[[E:[A-Za-z0-9_]+]] = "relax.exp"(%[[X]])
-// CHECK-NEXT: scf.yield %[[E]]
+// CHECK-NEXT: scf.yield %[[E]] :
 // CHECK-NEXT: } else {
-// CHECK-NEXT: scf.yield %[[X]]
+// CHECK-NEXT: scf.yield %[[X]] :
 // CHECK-NEXT: }
 // CHECK-NEXT: %[[N:[A-Za-z0-9_]+]] = "relax.negative"(%[[R]])
-// CHECK-NEXT: return %[[N]]
+// CHECK-NEXT: return %[[N]] :
 func.func @branches(%c: i1, %x: tensor<2xf32>) -> tensor<2xf32> {
   %r = scf.if %c -> (tensor<2xf32>) {
     %d = "relax.dataflow"() ({

@@ -13,7 +13,7 @@
 // CHECK-NEXT: "relax.vm_kill_object"(%[[S]])
 // CHECK-NEXT: %[[SHAPE:[A-Za-z0-9_]+]] = "relax.shape_expr"() {values = ["m*n"]}
 // CHECK-NEXT: %[[FLAT:[A-Za-z0-9_]+]] = "relax.vm_reshape"(%[[X]], %[[SHAPE]])
-// CHECK-NEXT: return %[[FLAT]]
+// CHECK-NEXT: return %[[FLAT]] :
 func.func @memory(%x: !nm) -> !f {
   %size = "relax.shape_expr"() {values = ["4*m*n + 64"]} : () -> !relax.shape_value<["4*m*n + 64"]>
   %s = "relax.memory_alloc_storage"(%size) {device = 0 : i64, dtype = f32, storage_scope = "global"} : (!relax.shape_value<["4*m*n + 64"]>) -> !relax.object

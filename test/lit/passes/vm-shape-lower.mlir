@@ -8,10 +8,10 @@
 // CHECK-NEXT: %[[HEAP:[A-Za-z0-9_]+]] = "relax.vm_alloc_shape_heap"() {size = 4 : i64} : () -> tensor<4xi64>
 // CHECK-NEXT: %[[SH:[A-Za-z0-9_]+]] = "relax.shape_of"(%[[X]])
 // CHECK-NEXT: "relax.vm_store_shape"(%[[SH]], %[[HEAP]]) {indices = [0, 1]}
-// CHECK-NEXT: %[[ARGS:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[HEAP]]
+// CHECK-NEXT: %[[ARGS:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[HEAP]] :
 // CHECK-NEXT: "relax.call_prim"(%[[ARGS]]) {callee = @foo_shape_func, outputs = 1 : i64}
 // CHECK-NEXT: %[[TS:[A-Za-z0-9_]+]] = "relax.vm_load_shape"(%[[HEAP]]) {indices = [2, 3]}
-// CHECK-NEXT: return %[[TS]]
+// CHECK-NEXT: return %[[TS]] :
 func.func @foo(%x: tensor<?x?xf32, #relax.shape<["n", "m"]>>) -> !relax.shape_value<["2*n", "3*m"]> {
   %0 = "relax.shape_expr"() {values = ["2*n", "3*m"]} : () -> !relax.shape_value<["2*n", "3*m"]>
   return %0 : !relax.shape_value<["2*n", "3*m"]>
@@ -21,10 +21,10 @@ func.func @foo(%x: tensor<?x?xf32, #relax.shape<["n", "m"]>>) -> !relax.shape_va
 // CHECK-SAME: %[[H:[a-z0-9_]+]]: memref<4xi64>) attributes {relax.prim_func}
 // CHECK: %[[N:[A-Za-z0-9_]+]] = memref.load %[[H]][%c0]
 // CHECK: %[[MOST:[a-z0-9_]+]] = arith.constant 4611686018427387903 : i64
-// CHECK-NEXT: %[[FITS:[0-9]+]] = arith.cmpi sle, %[[N]], %[[MOST]]
+// CHECK-NEXT: %[[FITS:[0-9]+]] = arith.cmpi sle, %[[N]], %[[MOST]] :
 // CHECK-NEXT: cf.assert %[[FITS]], "foo: '2*n' has more than 64 bits"
 // CHECK-NEXT: %[[LEAST:[-a-z0-9_]+]] = arith.constant -4611686018427387903 : i64
-// CHECK-NEXT: %[[IS_ABOVE:[0-9]+]] = arith.cmpi sge, %[[N]], %[[LEAST]]
+// CHECK-NEXT: %[[IS_ABOVE:[0-9]+]] = arith.cmpi sge, %[[N]], %[[LEAST]] :
 // CHECK-NEXT: cf.assert %[[IS_ABOVE]], "foo: '2*n' has more than 64 bits"
 // CHECK-NEXT: %[[N2:[A-Za-z0-9_]+]] = arith.muli %[[N]], %c2_i64
 // CHECK: memref.store %[[N2]], %[[H]][%c2]
@@ -52,7 +52,7 @@ func.func @foo(%x: tensor<?x?xf32, #relax.shape<["n", "m"]>>) -> !relax.shape_va
 // CHECK-NEXT: %[[SZ:[A-Za-z0-9_]+]] = "relax.shape_of"(%[[KNOWN]]) : (tensor<7x?x?x?xf32>) -> !relax.shape_value<[7, "?", "?", "?"]>
 // CHECK-NEXT: "relax.vm_match_shape"(%[[SZ]], %[[HEAP]]) {codes = [0, 1, 3, 2], values = [7, 2, 0, 0], where = {{.*}}}
 // CHECK-NEXT: "relax.vm_match_shape"(%[[SZ]], %[[HEAP]]) {codes = [2, 2, 2, 3], values = [0, 0, 0, 3], where = {{.*}}}
-// CHECK-NEXT: return %[[KNOWN]]
+// CHECK-NEXT: return %[[KNOWN]] :
 func.func @match(%x: tensor<?x?xf32>, %y: tensor<?x?xf32>, %z: tensor<*x!relax.any>) -> tensor<7x?x?x?xf32, #relax.shape<[7, "k", "n", "m*n"]>> {
   %0 = "relax.match_shape"(%x) {pattern = ["n", "m"], result_dtype} : (tensor<?x?xf32>) -> !nm
   %1 = "relax.match_shape"(%y) {pattern = ["n", "m"], result_dtype} : (tensor<?x?xf32>) -> !nm
@@ -103,7 +103,7 @@ func.func private @twice(%x: tensor<?xf32, #relax.shape<["k"]>>) -> tensor<?xf32
   // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.call_packed"({{.*}}) {arg_spec = [unit], func = "double"} {{.*}} -> tensor<?xf32>
   // CHECK-NEXT: %[[S:[A-Za-z0-9_]+]] = "relax.shape_of"(%[[R]])
   // CHECK-NEXT: "relax.vm_match_shape"(%[[S]], {{.*}}) {codes = [3], values = [1], where = "twice: result of 'double' at {{.*}}:{{[0-9]+}}:8"}
-  // CHECK-NEXT: return %[[R]]
+  // CHECK-NEXT: return %[[R]] :
   %1 = "relax.call_packed"(%0) {func = "double", arg_spec = [unit]} : (tuple<tensor<?xf32, #relax.shape<["k"]>>>) -> tensor<?xf32, #relax.shape<["2*k"]>>
   return %1 : tensor<?xf32, #relax.shape<["2*k"]>>
 }
@@ -111,7 +111,7 @@ func.func private @twice(%x: tensor<?xf32, #relax.shape<["k"]>>) -> tensor<?xf32
 // CHECK-SAME: tensor<4xf32>) -> tensor<8xf32>
 // CHECK: %[[C:[A-Za-z0-9_]+]] = "relax.call"({{.*}}) {callee = @twice} : (tuple<tensor<4xf32>>) -> tensor<?xf32>
 // CHECK-NEXT: %[[M:[A-Za-z0-9_]+]] = "relax.match_shape"(%[[C]]) {pattern = [8], result_dtype}
-// CHECK-NEXT: return %[[M]]
+// CHECK-NEXT: return %[[M]] :
 func.func @caller(%x: tensor<4xf32>) -> tensor<8xf32> {
   %0 = builtin.unrealized_conversion_cast %x : tensor<4xf32> to tuple<tensor<4xf32>>
   %1 = "relax.call"(%0) {callee = @twice} : (tuple<tensor<4xf32>>) -> tensor<8xf32>

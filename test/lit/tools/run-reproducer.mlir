@@ -9,7 +9,7 @@
 // What `mlir-opt --mlir-generate-reproducer` writes, weights included.
 // STOCK-LABEL: func.func @f
 // STOCK-NEXT: %[[W:.*]] = arith.constant dense_resource<weights> : tensor<4xf32>
-// STOCK-NEXT: return %[[W]], %[[W]]
+// STOCK-NEXT: return %[[W]], %[[W]] :
 // STOCK: dialect_resources
 // STOCK: weights: "0x0400000001000000020000000300000004000000"
 // STOCK-NOT: mlir_reproducer
@@ -17,7 +17,7 @@
 
 // CHECK-LABEL: func.func @f
 // CHECK-NEXT: %[[S:.*]] = arith.addi
-// CHECK-NEXT: return %[[S]], %[[S]]
+// CHECK-NEXT: return %[[S]], %[[S]] :
 // TWICE: relax-opt: error: --run-reproducer takes the passes from the file: give no others
 // NONE: relax-opt: error: '{{.*}}crash.mlir' is no reproducer
 func.func @f(%a: i32) -> (i32, i32) {

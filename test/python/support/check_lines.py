@@ -7,6 +7,7 @@ A file has a fault if
 - the text of a ``-NOT`` is in the function's source, but only before the match of the previous directive or after the
   match of the next one: a pass that does not remove it would not be noticed;
 - the text of a ``-NOT`` can only be on the rest of one line, since ``-NEXT`` or ``-EMPTY`` follows;
+- nothing ends a captured name: at the end of a line, ``%[[S]]`` that is ``%storage`` also matches ``%storage_0``;
 - a ``-NOT`` names an op that exists neither in the project nor in MLIR, nor in any input.
 
 With ``--captures``, anonymous ``%{{.*}}`` operands are also counted: they cannot distinguish operands.
@@ -46,6 +47,7 @@ CHECKS = (
     "diff ",
 )
 OUTPUT = re.compile(r"%t[\w.-]*")
+OPEN_NAME = re.compile(r"\[\[\w+\]\](?:$|\{\{(?!\$|\\b))")
 CAPTURE = re.compile(r"%\{\{\.\*\}\}")
 
 
@@ -133,6 +135,8 @@ def faults(path: Path, known: str) -> Iterator[str]:
         yield from _empty_regions(directives)
         yield from _misplaced(file, directives)
         for directive in directives:
+            if OPEN_NAME.search(directive.text):
+                yield f"{directive.line}: this also matches longer names: add what follows the name, or {{{{$}}}}"
             name = OP_NAME.match(directive.text)
             if directive.kind == "NOT" and name and name[1] not in known:
                 yield f"{directive.line}: no op is called {name[1]!r}, so this cannot fail"

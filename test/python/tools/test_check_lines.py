@@ -38,6 +38,14 @@ CASES = {
         GOOD.replace("-NOT: relax.exp", "-NOT: relax.call").replace("return\n}", "relax.call\n}"),
         "3:",
     ),
+    "open name": (
+        GOOD.replace("relax.abs\n// CHECK-NEXT", "relax.abs(%[[X]]\n// CHECK-NEXT"),
+        "4: this also matches longer",
+    ),
+    "open expression": (
+        GOOD.replace("NEXT: return", "NEXT: return %[[X]]{{.*}}"),
+        "5: this also matches longer",
+    ),
     "misspelled": (GOOD.replace("-NOT: relax.exp", "-NOT: relax.epx"), "no op is called 'relax.epx'"),
 }
 
@@ -67,12 +75,13 @@ def test_each_kind_is_found(tmp_path: Path, text: str, message: str) -> None:
         GOOD,
         "// RUN: relax-opt %s -o %t.a && relax-opt %t.a | filecheck %s\n" + GOOD.removeprefix(RUN),
         "// RUN: relax-opt %s -o %t.a\n// RUN: relax-opt %t.a | filecheck %s\n" + GOOD.removeprefix(RUN),
+        GOOD.replace("NEXT: return", "NEXT: return %[[X]]{{$}}"),
         GOOD.replace("-NOT: relax.exp", "-NOT: scf.yield"),  # which the pass might create
         GOOD.replace("CHECK: relax.abs", "CHECK: relax.made\n// CHECK-NOT: relax.exp").replace(
             "NEXT", "SAME"
         ),  # at an unknown place
     ],
-    ids=["plain", "chained", "through a file", "made by the pass", "after what the pass makes"],
+    ids=["plain", "chained", "through a file", "exact name", "made by the pass", "after what the pass makes"],
 )
 def test_nothing_else_is(tmp_path: Path, text: str) -> None:
     assert found(tmp_path, text) == []

@@ -10,7 +10,7 @@
 // CHECK: %[[CLASS:.*]] = llvm.call @class_of(
 // CHECK: %[[SIZE:.*]] = llvm.call @bytes_of(%[[CLASS]])
 // CHECK: %[[LOCKED:.*]] = llvm.call @lock()
-// CHECK: scf.if %[[LOCKED]]
+// CHECK: scf.if %[[LOCKED]] ->
 // CHECK: llvm.call @unlock()
 // CHECK: llvm.call @fresh(%[[CLASS]], %[[SIZE]])
 // CHECK-LABEL: llvm.func internal @release() -> i64

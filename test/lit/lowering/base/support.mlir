@@ -7,35 +7,35 @@
 // CHECK-LABEL: func.func private @relax.rt.allocate(
 // CHECK-SAME: %[[WANTED:[a-z0-9_]+]]: i64
 // CHECK: %[[REFUSED:[A-Za-z0-9_]+]] = arith.cmpi ugt, %[[WANTED]], %c140737488355327_i64
-// CHECK: %[[SHOWN:[A-Za-z0-9_]+]] = arith.select %[[REFUSED]], %c0_i64, %[[WANTED]]
+// CHECK: %[[SHOWN:[A-Za-z0-9_]+]] = arith.select %[[REFUSED]], %c0_i64, %[[WANTED]] :
 // CHECK: %[[TABLE:[A-Za-z0-9_]+]] = llvm.mlir.addressof @__relax_memory
-// CHECK: %[[TAKE:[A-Za-z0-9_]+]] = llvm.load %[[TABLE]]
-// CHECK: %[[TAKEN:[A-Za-z0-9_]+]] = scf.if %[[REFUSED]]
+// CHECK: %[[TAKE:[A-Za-z0-9_]+]] = llvm.load %[[TABLE]] :
+// CHECK: %[[TAKEN:[A-Za-z0-9_]+]] = scf.if %[[REFUSED]] ->
 // CHECK: } else {
 // CHECK-NEXT: llvm.call %[[TAKE]](%[[WANTED]])
 // CHECK: %[[THERE:[A-Za-z0-9_]+]] = llvm.icmp "ne" %[[TAKEN]],
-// CHECK: %[[SHOWN_INDEX:[A-Za-z0-9_]+]] = arith.index_cast %[[SHOWN]]
+// CHECK: %[[SHOWN_INDEX:[A-Za-z0-9_]+]] = arith.index_cast %[[SHOWN]] :
 // CHECK: call @relax.check.memory(%[[THERE]], %[[SHOWN_INDEX]])
 // CHECK-LABEL: func.func private @relax.rt.deleter(
 // CHECK: %[[TABLE:[A-Za-z0-9_]+]] = llvm.mlir.addressof @__relax_memory
 // CHECK: %[[SECOND:[A-Za-z0-9_]+]] = llvm.getelementptr %[[TABLE]][8]
-// CHECK: llvm.load %[[SECOND]]
+// CHECK: llvm.load %[[SECOND]] :
 // CHECK-LABEL: func.func private @relax.rt.link(
 // CHECK-SAME: %[[FRAME:[a-z0-9_]+]]: !llvm.ptr, %[[BLOCK:[a-z0-9_]+]]: !llvm.ptr, %[[OBJECT:[a-z0-9_]+]]: !llvm.ptr
-// CHECK: %[[FIRST:[A-Za-z0-9_]+]] = llvm.load %[[FRAME]]
-// CHECK: llvm.store %[[FIRST]], %[[BLOCK]]
+// CHECK: %[[FIRST:[A-Za-z0-9_]+]] = llvm.load %[[FRAME]] :
+// CHECK: llvm.store %[[FIRST]], %[[BLOCK]] :
 // CHECK: %[[PLACE:[A-Za-z0-9_]+]] = llvm.getelementptr %[[BLOCK]][16]
-// CHECK: llvm.store %[[OBJECT]], %[[PLACE]]
-// CHECK: llvm.store %[[BLOCK]], %[[FRAME]]
+// CHECK: llvm.store %[[OBJECT]], %[[PLACE]] :
+// CHECK: llvm.store %[[BLOCK]], %[[FRAME]] :
 
 // A new tensor: negative dimensions and sizes beyond 64 bits are asked of the pool as -1 bytes, which it refuses; data
 // from 256 KiB begins with a page.
 // CHECK-LABEL: func.func private @relax.rt.tensor(
 // CHECK: %[[SIZE:[A-Za-z0-9_]+]]:2 = scf.for {{.*}} iter_args(%[[BYTES:[a-z0-9_]+]] = %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} = %true)
 // CHECK: %[[LOW:low[_0-9]*]], %[[HIGH:high[_0-9]*]] = arith.mului_extended %[[BYTES]], %[[DIM:[A-Za-z0-9_]+]]
-// CHECK-DAG: arith.cmpi eq, %[[HIGH]]
-// CHECK-DAG: arith.cmpi sge, %[[LOW]]
-// CHECK-DAG: arith.cmpi sge, %[[DIM]]
+// CHECK-DAG: arith.cmpi eq, %[[HIGH]],
+// CHECK-DAG: arith.cmpi sge, %[[LOW]],
+// CHECK-DAG: arith.cmpi sge, %[[DIM]],
 // CHECK: %[[IS_LARGE:[A-Za-z0-9_]+]] = arith.cmpi uge, %[[SIZE]]#0, %c262144_i64
 // CHECK: %[[HEAD:[A-Za-z0-9_]+]] = arith.select %[[IS_LARGE]], %c4096_i64, %{{[A-Za-z0-9_]+}}
 // CHECK: %[[ALL:[A-Za-z0-9_]+]] = arith.addi %[[HEAD]], %[[SIZE]]#0
@@ -67,10 +67,10 @@
 // CHECK: %[[FOUND:[A-Za-z0-9_]+]] = llvm.load
 // CHECK: %[[PAIR:[A-Za-z0-9_]+]] = llvm.cmpxchg %[[CACHE]], %[[NULL]], %[[FOUND]] acq_rel acquire
 // CHECK: %[[WON:[A-Za-z0-9_]+]] = llvm.extractvalue %[[PAIR]][1]
-// CHECK: %[[EXTRA:[A-Za-z0-9_]+]] = llvm.select %[[WON]], %[[NULL]], %[[FOUND]]
+// CHECK: %[[EXTRA:[A-Za-z0-9_]+]] = llvm.select %[[WON]], %[[NULL]], %[[FOUND]] :
 // CHECK: call @relax.rt.drop(%[[EXTRA]])
 // CHECK: } else {
-// CHECK-NEXT: scf.yield %[[KNOWN]]
+// CHECK-NEXT: scf.yield %[[KNOWN]] :
 
 func.func private @relax.rt.global(!llvm.ptr, !llvm.ptr, i64) -> !llvm.ptr
 func.func private @f.shapes(%n: index) -> index { return %n : index }

@@ -17,7 +17,7 @@ func.func private @f.shapes(%n: index) {
 // CHECK: call @f.shapes(%{{.*}}) : (index) -> ()
 // CHECK: %[[R:[A-Za-z0-9_]+]]:2 = call @f(%[[X]]#0, %[[X]]#1, %[[O]]#0, %[[O]]#1, %{{.*}}) : (i64, i64, i64, i64, i64) -> (i64, i64)
 // CHECK-NEXT: call @relax.object.drop(%[[R]]#0, %[[R]]#1) {relax.defer = "error"}
-// CHECK: llvm.store %[[R]]#0, %[[RET]]
+// CHECK: llvm.store %[[R]]#0, %[[RET]] :
 // CHECK: llvm.store %[[R]]#1,
 func.func @f(%k: i64, %x: i64, %l: i64, %o: i64, %base: i64) -> (i64, i64) attributes {relax.signature = {
     name = "f", tuple = false, recursive = true,

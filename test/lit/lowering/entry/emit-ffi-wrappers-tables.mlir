@@ -29,17 +29,17 @@ func.func private @add.shapes(%n: index) -> index { return %n : index }
 // CHECK: func.func @__tvm_ffi_add(%{{[a-z0-9_]+}}: !llvm.ptr, %[[ARGS:[a-z0-9_]+]]: !llvm.ptr, %[[N:[a-z0-9_]+]]: i32, %[[RET:[a-z0-9_]+]]: !llvm.ptr) attributes {relax.inputs = 1 : i64}
 // CHECK: %[[GIVEN:[A-Za-z0-9_]+]] = arith.cmpi eq, %[[N]], %c2_i32 : i32
 // CHECK: call @relax.check.ffi.add.0(
-// CHECK: %[[ROWS:[A-Za-z0-9_]+]] = llvm.mlir.addressof @[[TABLE]]
+// CHECK: %[[ROWS:[A-Za-z0-9_]+]] = llvm.mlir.addressof @[[TABLE]] :
 // CHECK-NEXT: %[[PLAIN:[A-Za-z0-9_]+]] = call @relax.rt.take(%[[ARGS]], %[[ROWS]], %[[RECORDS:[A-Za-z0-9_]+]], %{{[A-Za-z0-9_]+}})
 // CHECK: %[[SIZE:[A-Za-z0-9_]+]] = call @add.shapes(
 // CHECK-NEXT: %[[WANTED:[A-Za-z0-9_]+]] = arith.index_cast %[[SIZE]] : index to i64
 // CHECK-NEXT: llvm.store %[[WANTED]], %[[ROOM:[A-Za-z0-9_]+]]
 // Results that the caller gave are checked, all before any other is allocated.
-// CHECK: %[[APART:[A-Za-z0-9_]+]] = scf.if %[[GIVEN]]
+// CHECK: %[[APART:[A-Za-z0-9_]+]] = scf.if %[[GIVEN]] ->
 // CHECK: %[[SECOND:[A-Za-z0-9_]+]] = llvm.getelementptr %[[ARGS]][16]
 // CHECK: call @relax.rt.take(%[[SECOND]], %{{[A-Za-z0-9_]+}}, %{{[A-Za-z0-9_]+}}, %[[ROOM]])
 // CHECK: call @relax.rt.apart(
-// CHECK: %[[OUT:[A-Za-z0-9_]+]]:2 = scf.if %[[GIVEN]]
+// CHECK: %[[OUT:[A-Za-z0-9_]+]]:2 = scf.if %[[GIVEN]] ->
 // CHECK: else
 // CHECK: call @relax.rt.tensor(%[[ROOM]],
 // CHECK: call @relax.rt.drop(%[[OUT]]#1) {relax.defer = "error"}
@@ -47,7 +47,7 @@ func.func private @add.shapes(%n: index) -> index { return %n : index }
 // CHECK-NEXT: scf.if %[[ALL]] {
 // CHECK-NEXT: } else {
 // CHECK-NEXT: call @relax.rt.settle(%{{[A-Za-z0-9_]+}}, %c1_i64, %[[ROWS]], %[[RECORDS]])
-// CHECK: llvm.load %[[RECORDS]]
+// CHECK: llvm.load %[[RECORDS]] :
 // CHECK: call @add(
 func.func @add(%x: memref<?xf32>, %out: memref<?xf32>) attributes {relax.signature = {
     name = "add", tuple = false,

@@ -26,10 +26,10 @@ llvm.mlir.global internal @ordinary() : !llvm.ptr {
 // CHECK-NEXT: return
 // CHECK-LABEL: func.func @__relax_constants_address() -> !llvm.ptr
 // CHECK-NEXT: %[[TABLE:[A-Za-z0-9_]+]] = llvm.mlir.addressof @__relax_constants
-// CHECK-NEXT: return %[[TABLE]]
+// CHECK-NEXT: return %[[TABLE]] :
 // CHECK-LABEL: func.func @__relax_memory_address() -> !llvm.ptr
 // CHECK-NEXT: %[[POOL:[A-Za-z0-9_]+]] = llvm.mlir.addressof @__relax_memory
-// CHECK-NEXT: return %[[POOL]]
+// CHECK-NEXT: return %[[POOL]] :
 
 // -----
 
@@ -39,11 +39,11 @@ llvm.mlir.global internal @ordinary() : !llvm.ptr {
 // CHECK-NEXT: return
 // CHECK-LABEL: func.func @__relax_constants_address() -> !llvm.ptr
 // CHECK-NEXT: %[[NULL:[A-Za-z0-9_]+]] = llvm.mlir.zero : !llvm.ptr
-// CHECK-NEXT: return %[[NULL]]
+// CHECK-NEXT: return %[[NULL]] :
 // CHECK-LABEL: func.func @__relax_memory_address() -> !llvm.ptr
 // CHECK-LABEL: func.func @__relax_threads_address() -> !llvm.ptr
 // CHECK-NEXT: %[[NONE:[A-Za-z0-9_]+]] = llvm.mlir.zero : !llvm.ptr
-// CHECK-NEXT: return %[[NONE]]
+// CHECK-NEXT: return %[[NONE]] :
 // CHECK-NOT: @__relax_profile_address
 func.func @empty() { return }
 
@@ -76,4 +76,4 @@ llvm.mlir.global internal @__relax_profile() : !llvm.ptr {
 // CHECK-NEXT: return
 // CHECK-LABEL: func.func @__relax_profile_address() -> !llvm.ptr
 // CHECK-NEXT: %[[RECORDS:[A-Za-z0-9_]+]] = llvm.mlir.addressof @__relax_profile
-// CHECK-NEXT: return %[[RECORDS]]
+// CHECK-NEXT: return %[[RECORDS]] :

@@ -5,14 +5,14 @@
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]: memref<?x4xf32>, %[[Y:[a-z0-9_]+]]: memref<?x4xf32>)
 // CHECK-NOT: memref.copy
 // CHECK: %[[ROW:[a-z0-9_]+]] = arith.constant 16 : index
-// CHECK: %[[ROWS:[a-z0-9_]+]] = memref.dim %[[X]]
+// CHECK: %[[ROWS:[a-z0-9_]+]] = memref.dim %[[X]],
 // CHECK: %[[BYTES:[A-Za-z0-9_]+]] = arith.muli %[[ROW]], %[[ROWS]] : index
-// CHECK: %[[TO:[a-z0-9_]+]] = memref.extract_aligned_pointer_as_index %[[Y]]
-// CHECK-NEXT: %[[TO_WORD:[A-Za-z0-9_]+]] = arith.index_cast %[[TO]]
-// CHECK-NEXT: %[[TO_PTR:[A-Za-z0-9_]+]] = llvm.inttoptr %[[TO_WORD]]
-// CHECK-NEXT: %[[FROM:[a-z0-9_]+]] = memref.extract_aligned_pointer_as_index %[[X]]
-// CHECK-NEXT: %[[FROM_WORD:[A-Za-z0-9_]+]] = arith.index_cast %[[FROM]]
-// CHECK-NEXT: %[[FROM_PTR:[A-Za-z0-9_]+]] = llvm.inttoptr %[[FROM_WORD]]
+// CHECK: %[[TO:[a-z0-9_]+]] = memref.extract_aligned_pointer_as_index %[[Y]] :
+// CHECK-NEXT: %[[TO_WORD:[A-Za-z0-9_]+]] = arith.index_cast %[[TO]] :
+// CHECK-NEXT: %[[TO_PTR:[A-Za-z0-9_]+]] = llvm.inttoptr %[[TO_WORD]] :
+// CHECK-NEXT: %[[FROM:[a-z0-9_]+]] = memref.extract_aligned_pointer_as_index %[[X]] :
+// CHECK-NEXT: %[[FROM_WORD:[A-Za-z0-9_]+]] = arith.index_cast %[[FROM]] :
+// CHECK-NEXT: %[[FROM_PTR:[A-Za-z0-9_]+]] = llvm.inttoptr %[[FROM_WORD]] :
 // CHECK-NEXT: %[[COUNT:[A-Za-z0-9_]+]] = arith.index_cast %[[BYTES]] : index to i64
 // CHECK-NEXT: "llvm.intr.memcpy"(%[[TO_PTR]], %[[FROM_PTR]], %[[COUNT]]) <{isVolatile = false}>
 // CHECK-NEXT: return

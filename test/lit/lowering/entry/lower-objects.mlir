@@ -83,7 +83,7 @@ func.func @none() { return }
 // CHECK-NEXT: %[[SHIFTED:.+]] = arith.shrui %[[DTYPE]], %c8_i64
 // CHECK-NEXT: %[[BITS:.+]] = arith.andi %[[SHIFTED]], %c255_i64
 // CHECK-NEXT: %[[LANES:.+]] = arith.shrui %[[DTYPE]], %c16_i64
-// CHECK-NEXT: %[[ALL:.+]] = arith.muli %[[BITS]], %[[LANES]]
+// CHECK-NEXT: %[[ALL:.+]] = arith.muli %[[BITS]], %[[LANES]] :
 // CHECK-NEXT: %[[UP:.+]] = arith.addi %[[ALL]], %c7_i64
 // CHECK-NEXT: %[[SIZE:.+]] = arith.shrui %[[UP]], %c3_i64
 // CHECK-NEXT: %[[DATA:.+]] = call @relax.rt.dense(%arg0, %{{.+}}, %[[SIZE]])
@@ -96,15 +96,15 @@ func.func @none() { return }
 // CHECK-NEXT: call @relax.rt.own(%arg0, %[[NEW]])
 // CHECK: %[[FROM:.+]] = call @relax.rt.dense(
 // CHECK: %[[PLACE:.+]] = llvm.getelementptr %[[NEW]][24]
-// CHECK-NEXT: %[[TO:.+]] = llvm.load %[[PLACE]]
+// CHECK-NEXT: %[[TO:.+]] = llvm.load %[[PLACE]] :
 // CHECK-NEXT: "llvm.intr.memcpy"(%[[TO]], %[[FROM]], %{{.+}})
 // CHECK-LABEL: func.func private @relax.object.tensor.2(
 // CHECK: %[[SHAPE:.+]] = llvm.alloca %c16_i64 x i8
 // CHECK: %[[ROWS:.+]] = arith.index_cast %arg2 : index to i64
-// CHECK-NEXT: llvm.store %[[ROWS]], %[[SHAPE]]
+// CHECK-NEXT: llvm.store %[[ROWS]], %[[SHAPE]] :
 // CHECK-NEXT: %[[COLUMNS:.+]] = arith.index_cast %arg3 : index to i64
 // CHECK-NEXT: %[[PLACE:.+]] = llvm.getelementptr %[[SHAPE]][8]
-// CHECK-NEXT: llvm.store %[[COLUMNS]], %[[PLACE]]
+// CHECK-NEXT: llvm.store %[[COLUMNS]], %[[PLACE]] :
 // CHECK: %[[NEW:.+]] = call @relax.rt.tensor(%[[SHAPE]], %c2_i32,
 // CHECK-NEXT: call @relax.rt.own(%arg0, %[[NEW]])
 // CHECK-LABEL: func.func private @relax.object.shape.2(
@@ -133,9 +133,9 @@ func.func @none() { return }
 // CHECK-NEXT: %[[NUMBER:.+]] = llvm.load %[[PLACE]] : !llvm.ptr -> i64
 // CHECK-NEXT: %[[OFFSET:.+]] = arith.muli %{{.+}}, %c16_i64
 // CHECK-NEXT: %[[VALUE:.+]] = llvm.getelementptr %[[ROOM]][%[[OFFSET]]]
-// CHECK-NEXT: llvm.store %c1_i64, %[[VALUE]]
+// CHECK-NEXT: llvm.store %c1_i64, %[[VALUE]] :
 // CHECK-NEXT: %[[PLACE:.+]] = llvm.getelementptr %[[VALUE]][8]
-// CHECK-NEXT: llvm.store %[[NUMBER]], %[[PLACE]]
+// CHECK-NEXT: llvm.store %[[NUMBER]], %[[PLACE]] :
 // CHECK: %[[NEW:.+]] = call @relax.rt.construct(
 // CHECK-NEXT: call @relax.rt.own(%arg0, %[[NEW]])
 
@@ -153,7 +153,7 @@ func.func @none() { return }
 // CHECK-NEXT: %[[KIND_AT:.+]] = llvm.getelementptr %{{.+}}[%[[OFFSET]]]
 // CHECK-NEXT: llvm.load %[[KIND_AT]] : !llvm.ptr -> i64
 // CHECK: arith.cmpi eq, %{{.+}}, %c1_i32
-// CHECK: scf.if %[[GOOD]]
+// CHECK: scf.if %[[GOOD]] ->
 // CHECK: scf.for
 // CHECK: %[[VALUE:.+]] = llvm.getelementptr %{{.+}}[%{{.+}}]
 // CHECK-NEXT: llvm.getelementptr %[[VALUE]][8]
@@ -164,27 +164,27 @@ func.func @none() { return }
 // Kinds and payloads of the elements of an Array; of an element that is an object the frame holds a reference.
 // CHECK-LABEL: func.func private @relax.object.array.2(
 // CHECK: %[[ROOM:.+]] = llvm.alloca %c32_i64 x i8
-// CHECK: llvm.store %arg1, %[[ROOM]]
+// CHECK: llvm.store %arg1, %[[ROOM]] :
 // CHECK-NEXT: %[[AT:.+]] = llvm.getelementptr %[[ROOM]][8]
-// CHECK-NEXT: llvm.store %arg2, %[[AT]]
+// CHECK-NEXT: llvm.store %arg2, %[[AT]] :
 // CHECK-NEXT: %[[AT:.+]] = llvm.getelementptr %[[ROOM]][16]
-// CHECK-NEXT: llvm.store %arg3, %[[AT]]
+// CHECK-NEXT: llvm.store %arg3, %[[AT]] :
 // CHECK-NEXT: %[[AT:.+]] = llvm.getelementptr %[[ROOM]][24]
-// CHECK-NEXT: llvm.store %arg4, %[[AT]]
+// CHECK-NEXT: llvm.store %arg4, %[[AT]] :
 // CHECK: call @relax.rt.construct(%{{.+}}, %{{.+}}, %{{.+}}, %[[ROOM]], %c2_i32)
 // CHECK: call @relax.rt.own(
 // CHECK-LABEL: func.func private @relax.object.item(
 // CHECK: llvm.getelementptr %{{.+}}[24]
 // CHECK: arith.muli %{{.+}}, %c16_i64
 // CHECK-NEXT: %[[SLOT:.+]] = llvm.getelementptr
-// CHECK-NEXT: %[[KIND:.+]] = llvm.load %[[SLOT]]
+// CHECK-NEXT: %[[KIND:.+]] = llvm.load %[[SLOT]] :
 // CHECK-NEXT: %[[AT:.+]] = llvm.getelementptr %[[SLOT]][8]
-// CHECK-NEXT: %[[PAYLOAD:.+]] = llvm.load %[[AT]]
+// CHECK-NEXT: %[[PAYLOAD:.+]] = llvm.load %[[AT]] :
 // CHECK: arith.cmpi sge, %{{.+}}, %c64_i32
 // CHECK: @TVMFFIObjectIncRef(
 // CHECK: arith.cmpi sge, %{{.+}}, %c64_i32
 // CHECK: call @relax.rt.own(%arg0,
-// CHECK: return %[[KIND]], %[[PAYLOAD]]
+// CHECK: return %[[KIND]], %[[PAYLOAD]] :
 // CHECK-LABEL: func.func private @relax.object.own(
 // CHECK: scf.if
 // CHECK: call @relax.rt.own(%arg0,
@@ -197,10 +197,10 @@ func.func @none() { return }
 // CHECK: %[[ROOM:.+]] = llvm.alloca %c16_i64 x i8
 // CHECK: %[[KIND:.+]] = llvm.load %arg1
 // CHECK-NEXT: %[[AT:.+]] = llvm.getelementptr %arg1[8]
-// CHECK-NEXT: %[[PAYLOAD:.+]] = llvm.load %[[AT]]
-// CHECK: %[[INDEX:.+]] = arith.trunci %[[KIND]]
+// CHECK-NEXT: %[[PAYLOAD:.+]] = llvm.load %[[AT]] :
+// CHECK: %[[INDEX:.+]] = arith.trunci %[[KIND]] :
 // CHECK-NEXT: %[[IS:.+]] = arith.cmpi eq, %[[INDEX]], %c7_i32
-// CHECK-NEXT: scf.if %[[IS]]
+// CHECK-NEXT: scf.if %[[IS]] ->
 // CHECK: "llvm.intr.memcpy"(
 // CHECK: scf.yield %c70_i64,
 // CHECK: arith.cmpi eq, %{{.+}}, %c8_i32
@@ -208,12 +208,12 @@ func.func @none() { return }
 // CHECK-NEXT: arith.cmpi eq, %{{.+}}, %c10_i32
 // CHECK: %[[STATUS:.+]] = llvm.call @TVMFFIAnyViewToOwnedAny(%arg1, %[[ROOM]])
 // CHECK-NEXT: call @relax.propagate(%[[STATUS]])
-// CHECK-NEXT: %[[KIND_:.+]] = llvm.load %[[ROOM]]
+// CHECK-NEXT: %[[KIND_:.+]] = llvm.load %[[ROOM]] :
 // CHECK-NEXT: %[[AT:.+]] = llvm.getelementptr %[[ROOM]][8]
-// CHECK-NEXT: %[[PAYLOAD_:.+]] = llvm.load %[[AT]]
+// CHECK-NEXT: %[[PAYLOAD_:.+]] = llvm.load %[[AT]] :
 // CHECK: call @relax.rt.own(%arg0,
-// CHECK: scf.yield %[[KIND_]], %[[PAYLOAD_]]
-// CHECK: scf.yield %[[KIND]], %[[PAYLOAD]]
+// CHECK: scf.yield %[[KIND_]], %[[PAYLOAD_]] :
+// CHECK: scf.yield %[[KIND]], %[[PAYLOAD]] :
 // CHECK-LABEL: func.func private @relax.object.drop(
 // CHECK: scf.if
 // CHECK: call @relax.rt.drop(

@@ -22,7 +22,7 @@ func.func private @use(memref<?x4xf32>)
 // CHECK: %[[RESULT:[A-Za-z0-9_]+]] = llvm.alloca %c16_i64 x i8
 // CHECK: %[[ARGS:[A-Za-z0-9_]+]] = llvm.alloca %c96_i64 x i8
 // CHECK: %[[F:[A-Za-z0-9_]+]] = call @relax.rt.global(
-// CHECK: %[[FOUND:[A-Za-z0-9_]+]] = llvm.icmp "ne" %[[F]]
+// CHECK: %[[FOUND:[A-Za-z0-9_]+]] = llvm.icmp "ne" %[[F]],
 // CHECK-NEXT: call @relax.check.relax.packed.0.0(%[[FOUND]])
 // CHECK: %[[VIEW:[A-Za-z0-9_]+]] = call @relax.rt.view(
 // CHECK-NEXT: call @relax.rt.own(%[[FRAME]], %[[VIEW]])
@@ -90,10 +90,10 @@ func.func private @elsewhere()
 // CHECK: llvm.getelementptr %[[SIZES]][8]
 // CHECK: %[[X:.+]] = call @relax.rt.view(%{{.+}}, %[[SIZES]], %c2_i32, %c67590_i32)
 // CHECK: %[[Y:.+]] = call @relax.rt.view(%{{.+}}, %{{.+}}, %c0_i32, %c73730_i32)
-// CHECK: llvm.store %c70_i64, %[[ROOM]]
+// CHECK: llvm.store %c70_i64, %[[ROOM]] :
 // CHECK: llvm.store %[[X]],
 // CHECK-NEXT: %[[AT:.+]] = llvm.getelementptr %[[ROOM]][16]
-// CHECK-NEXT: llvm.store %arg2, %[[AT]]
+// CHECK-NEXT: llvm.store %arg2, %[[AT]] :
 // CHECK: llvm.store %arg3,
 // CHECK: llvm.store %c1_i64,
 // CHECK: llvm.store %c7_i64,
@@ -106,14 +106,14 @@ func.func private @elsewhere()
 // CHECK: llvm.store %c70_i64,
 // CHECK: llvm.store %[[Y]],
 // The result is none before the call; an object is owned by the frame afterwards.
-// CHECK-NEXT: llvm.store %c0_i64, %[[RESULT]]
+// CHECK-NEXT: llvm.store %c0_i64, %[[RESULT]] :
 // CHECK-NEXT: %[[AT:.+]] = llvm.getelementptr %[[RESULT]][8]
-// CHECK-NEXT: llvm.store %c0_i64, %[[AT]]
+// CHECK-NEXT: llvm.store %c0_i64, %[[AT]] :
 // CHECK: %[[KIND:.+]] = llvm.load %[[RESULT]] : !llvm.ptr -> i32
 // CHECK-NEXT: %[[IS_OBJECT:.+]] = arith.cmpi sge, %[[KIND]], %c64_i32
 // CHECK-NEXT: scf.if %[[IS_OBJECT]] {
 // CHECK-NEXT: %[[AT:.+]] = llvm.getelementptr %[[RESULT]][8]
-// CHECK-NEXT: %[[OBJECT:.+]] = llvm.load %[[AT]]
+// CHECK-NEXT: %[[OBJECT:.+]] = llvm.load %[[AT]] :
 // CHECK-NEXT: call @relax.rt.own(%arg0, %[[OBJECT]])
 // Elements are 16 bytes apart; kind and payload of the third are given as they are.
 // CHECK: arith.cmpi eq, %{{.+}}, %c4_i64

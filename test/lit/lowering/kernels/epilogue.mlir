@@ -7,7 +7,7 @@
 // CHECK-NOT: linalg.
 // CHECK: %[[WORDS:.*]] = memref.alloca() : memref<6xindex>
 // CHECK: %[[F:.*]] = constant @relax.gemm.f32.epilogue_0
-// CHECK: %[[CAST:.*]] = memref.cast %[[WORDS]]
+// CHECK: %[[CAST:.*]] = memref.cast %[[WORDS]] :
 // CHECK: call @relax.gemm.f32.finished({{.*}}, %[[F]], %[[CAST]], %{{[a-z_0-9]+}})
 // CHECK-NEXT: return
 func.func @bias_relu(%a: memref<?x?xf32>, %b: memref<?x?xf32>, %x: memref<?xf32>, %c: memref<?x?xf32>) {

@@ -12,14 +12,14 @@
 // CHECK: %c2 = arith.constant 2
 // CHECK-NEXT: %[[SEVERAL:.+]] = arith.cmpi uge, %[[ROWS:.+]], %c2
 // CHECK-NEXT: %[[C64:.+]] = arith.constant 64
-// CHECK-NEXT: arith.cmpi ule, %[[ROWS]], %[[C64]]
+// CHECK-NEXT: arith.cmpi ule, %[[ROWS]], %[[C64]] :
 // CHECK-NEXT: %[[C64:.+]] = arith.constant 64
-// CHECK-NEXT: arith.cmpi ule, %[[DEPTH:.+]], %[[C64]]
+// CHECK-NEXT: arith.cmpi ule, %[[DEPTH:.+]], %[[C64]] :
 // CHECK-NEXT: %[[C1:.+]] = arith.constant 1
-// CHECK-NEXT: arith.cmpi eq, %{{.+}}, %[[C1]]
+// CHECK-NEXT: arith.cmpi eq, %{{.+}}, %[[C1]] :
 // CHECK: %[[C16:.+]] = arith.constant 16
-// CHECK-NEXT: %[[ONE:.+]] = arith.cmpi ule, %[[COLUMNS]], %[[C16]]
-// CHECK-NEXT: scf.if %[[ONE]]
+// CHECK-NEXT: %[[ONE:.+]] = arith.cmpi ule, %[[COLUMNS]], %[[C16]] :
+// CHECK-NEXT: scf.if %[[ONE]] {
 // The distances are in bytes there.
 // CHECK: %[[A_STEP:.+]] = arith.muli %arg5,
 // CHECK: %[[B_STEP:.+]] = arith.muli %arg6,
@@ -30,7 +30,7 @@
 // CHECK: } else {
 // CHECK: scf.for %[[I:.+]] = %{{.+}} to %arg4 step
 // CHECK-NEXT: %[[AHEAD:.+]] = arith.muli %[[I]], %arg5
-// CHECK-NEXT: arith.addi %{{.+}}, %[[AHEAD]]
+// CHECK-NEXT: arith.addi %{{.+}}, %[[AHEAD]] :
 // CHECK: arith.muli %[[I]], %arg6
 // CHECK: arith.muli %[[I]], %arg7
 // CHECK: strides: [%{{.+}}, 1]
@@ -45,12 +45,12 @@
 // CHECK: %c8 = arith.constant 8
 // CHECK-NEXT: scf.for %[[FIRST:.+]] = %{{.+}} to %arg7 step %c8 {
 // CHECK-NEXT: %[[OFFSET:.+]] = arith.muli %[[I]], %arg11
-// CHECK-NEXT: arith.addi %arg0, %[[OFFSET]]
+// CHECK-NEXT: arith.addi %arg0, %[[OFFSET]] :
 // CHECK: arith.muli %[[I]], %arg12
 // CHECK: arith.muli %[[I]], %arg13
-// CHECK: %[[ROW_0:.+]] = arith.minui %[[FIRST]], %[[LAST]]
+// CHECK: %[[ROW_0:.+]] = arith.minui %[[FIRST]], %[[LAST]] :
 // CHECK: %[[NEXT:.+]] = arith.addi %[[FIRST]],
-// CHECK-NEXT: %[[ROW_1:.+]] = arith.minui %[[NEXT]], %[[LAST]]
+// CHECK-NEXT: %[[ROW_1:.+]] = arith.minui %[[NEXT]], %[[LAST]] :
 // CHECK: %[[AT_0:.+]] = arith.muli %[[ROW_0]], %arg3
 // CHECK: %[[C0:.+]] = arith.constant 0 : index
 // CHECK-NEXT: %[[C0_:.+]] = arith.constant 0 : index
@@ -66,12 +66,12 @@
 // CHECK: vector.maskedstore %[[OUT]][%[[ROW_1]], %{{.+}}], %[[MASK]], %[[SUMS]]#1
 // CHECK-LABEL: func.func private @relax.gemm.f32.unpacked_batch_2(
 // CHECK: %[[C16:.+]] = arith.constant 16
-// CHECK-NEXT: %[[REST:.+]] = arith.subi %arg8, %[[C16]]
-// CHECK-NEXT: arith.index_cast %[[REST]]
+// CHECK-NEXT: %[[REST:.+]] = arith.subi %arg8, %[[C16]] :
+// CHECK-NEXT: arith.index_cast %[[REST]] :
 // CHECK: %[[SUMS:.+]]:18 = scf.for {{.+}}, %[[LINE:.+]] = %{{.+}}) ->
 // CHECK: vector.load %{{.+}}[%[[LINE]]]
 // CHECK: %[[C16:.+]] = arith.constant 16
-// CHECK-NEXT: %[[BESIDE:.+]] = arith.addi %[[LINE]], %[[C16]]
+// CHECK-NEXT: %[[BESIDE:.+]] = arith.addi %[[LINE]], %[[C16]] :
 // CHECK: vector.maskedload %{{.+}}[%[[BESIDE]]]
 // CHECK: vector.store %[[SUMS]]#0,
 // CHECK: %[[C16:.+]] = arith.constant 16

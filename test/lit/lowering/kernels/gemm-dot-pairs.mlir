@@ -10,8 +10,8 @@
 // CHECK: %[[Y:[A-Za-z0-9_]+]] = vector.load {{.*}}, vector<32xbf16>
 // CHECK: %[[X0:[A-Za-z0-9_]+]] = vector.shuffle %[[X]], %[[X]] [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]
 // CHECK: %[[Y0:[A-Za-z0-9_]+]] = vector.shuffle %[[Y]], %[[Y]] [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]
-// CHECK: %[[XB:[A-Za-z0-9_]+]] = vector.bitcast %[[X0]]
-// CHECK: %[[YB:[A-Za-z0-9_]+]] = vector.bitcast %[[Y0]]
+// CHECK: %[[XB:[A-Za-z0-9_]+]] = vector.bitcast %[[X0]] :
+// CHECK: %[[YB:[A-Za-z0-9_]+]] = vector.bitcast %[[Y0]] :
 // CHECK: vector.interleave %[[XB]], %[[YB]] : vector<16xi16>
 // CHECK: func.func private @relax.gemm.bf16.f32.tile_2(
 // CHECK: scf.for {{.*}} step %c2{{[_0-9]*}} iter_args(%[[C0:[a-z0-9_]+]] = {{.*}} -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>)

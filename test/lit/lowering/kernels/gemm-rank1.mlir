@@ -15,15 +15,15 @@
 // CHECK-SAME: %[[A:[a-z0-9]+]]: {{[^%]*}}%[[B:[a-z0-9]+]]: {{[^%]*}}%[[C:[a-z0-9]+]]: 
 // CHECK-NOT: vector.fma
 // CHECK: %[[SOME:[A-Za-z0-9_]+]] = arith.cmpi ne, %[[COLUMNS:[A-Za-z0-9_]+]], %c0
-// CHECK: scf.if %[[SOME]]
+// CHECK: scf.if %[[SOME]] {
 // CHECK: %[[WIDE:[A-Za-z0-9_]+]] = arith.cmpi uge, %[[COLUMNS]], %c16
-// CHECK: scf.if %[[WIDE]]
+// CHECK: scf.if %[[WIDE]] {
 // CHECK: scf.for %[[I:[a-z0-9]+]] =
 // CHECK: %[[ELEMENT:[A-Za-z0-9_]+]] = memref.load %[[A]][%[[I]],
-// CHECK-NEXT: %[[FACTOR:[A-Za-z0-9_]+]] = vector.broadcast %[[ELEMENT]]
+// CHECK-NEXT: %[[FACTOR:[A-Za-z0-9_]+]] = vector.broadcast %[[ELEMENT]] :
 // CHECK: scf.for %[[J:[a-z0-9]+]] =
 // CHECK: %[[ROW:[A-Za-z0-9_]+]] = vector.load %[[B]][%{{[A-Za-z0-9_]+}}, %[[J]]]
-// CHECK-NEXT: %[[PRODUCT:[A-Za-z0-9_]+]] = arith.mulf %[[FACTOR]], %[[ROW]]
+// CHECK-NEXT: %[[PRODUCT:[A-Za-z0-9_]+]] = arith.mulf %[[FACTOR]], %[[ROW]] :
 // CHECK-NEXT: vector.store %[[PRODUCT]], %[[C]][%[[I]], %[[J]]]
 // CHECK-COUNT-3: arith.mulf
 // CHECK-NOT: vector.fma

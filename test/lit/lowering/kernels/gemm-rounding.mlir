@@ -5,13 +5,13 @@
 
 // A tile of full height rounds in registers, the others where they write what a matrix has left.
 // CHECK: func.func private @relax.gemm.bf16.f32.tile_finish({{.*}}, %[[ADD:[a-z0-9_]+]]: i1, %[[ROUNDS:[a-z0-9_]+]]: i1)
-// CHECK: scf.if %[[ROUNDS]]
+// CHECK: scf.if %[[ROUNDS]] {
 // CHECK: arith.trunci {{.*}} : vector<16xi32> to vector<16xi16>
 // CHECK: func.func private @relax.gemm.bf16.f32.tile_12(
 // CHECK-NOT: arith.trunci
 // CHECK: func.func private @relax.gemm.bf16.f32.tile_14({{.*}}, %[[ADD:[a-z0-9_]+]]: i1, %[[ROUNDS:[a-z0-9_]+]]: i1, %{{[a-z0-9_]+}}: index)
-// CHECK: %[[SO:[A-Za-z0-9_]+]] = arith.andi %{{[A-Za-z0-9_]+}}, %[[ROUNDS]]
-// CHECK-NEXT: scf.if %[[SO]]
+// CHECK: %[[SO:[A-Za-z0-9_]+]] = arith.andi %{{[A-Za-z0-9_]+}}, %[[ROUNDS]] :
+// CHECK-NEXT: scf.if %[[SO]] {
 // CHECK-COUNT-28: arith.trunci {{.*}} : vector<16xi32> to vector<16xi16>
 // CHECK-NOT: arith.trunci
 // CHECK: func.func private @relax.gemm.bf16.round(
@@ -20,7 +20,7 @@
 // CHECK: func.func private @relax.gemm.bf16(
 // CHECK-SAME: %{{[a-z0-9_]+}}: memref{{.*}}, %{{[a-z0-9_]+}}: memref{{.*}}, %{{[a-z0-9_]+}}: memref{{.*}}, %[[ADD:[a-z0-9_]+]]: i1)
 // CHECK: %[[NONE:[a-z_0-9]+]] = constant @relax.gemm.nothing :
-// CHECK: arith.xori %[[ADD]]
+// CHECK: arith.xori %[[ADD]],
 // CHECK: scf.if
 // CHECK: func.call @relax.gemm.bf16.f32.finished({{.*}}, %[[NONE]], %{{[a-z_0-9]+}}, %{{true[_0-9]*}})
 // CHECK-NEXT: } else {
@@ -39,7 +39,7 @@
 // DOTS: arith.trunci {{.*}} : i32 to i16
 // DOTS: func.func private @relax.gemm.bf16(
 // DOTS: %[[FEW:[A-Za-z0-9_]+]] = arith.cmpi ule, %{{[A-Za-z0-9_]+}}, %c4{{[_0-9]*}} : index
-// DOTS-NEXT: scf.if %[[FEW]]
+// DOTS-NEXT: scf.if %[[FEW]] {
 // DOTS: %[[EXACT:[a-z_0-9]+]] = func.constant @relax.gemm.bf16.round :
 // DOTS: func.call @relax.gemm.bf16.f32.finished({{.*}}, %[[EXACT]], %{{[a-z_0-9]+}}, %{{false[_0-9]*}})
 // DOTS: } else {

@@ -11,7 +11,7 @@
 // CHECK-LABEL: func.func private @relax.gemm.f32.narrow.part(
 // CHECK-NOT: call @relax.gemm.f32.pack_
 // CHECK: %[[LINES:[A-Za-z0-9_]+]] = memref.alloca() {{.*}} : memref<8x1040xf32>
-// CHECK: vector.store {{.*}}, %[[LINES]]
+// CHECK: vector.store {{.*}}, %[[LINES]][
 // CHECK: func.call @relax.gemm.f32.unpacked_three(
 // CHECK: func.call @relax.gemm.f32.unpacked_one(
 // CHECK: func.call @relax.gemm.f32.unpacked_two(
@@ -67,16 +67,16 @@
 // A B whose columns have unit stride is transposed first.
 // CHECK-LABEL: func.func private @relax.gemm.f32.narrow_transposed(
 // CHECK: %[[MEMORY:[A-Za-z0-9_]+]] = memref.alloc(
-// CHECK: call @relax.gemm.f32.pack_transpose({{.*}}%[[MEMORY]]
+// CHECK: call @relax.gemm.f32.pack_transpose({{.*}}%[[MEMORY]],
 // CHECK: call @relax.gemm.f32.narrow(
-// CHECK: memref.dealloc %[[MEMORY]]
+// CHECK: memref.dealloc %[[MEMORY]] :
 
 // A large A whose columns have unit stride is transposed block by block.
 // CHECK-LABEL: func.func private @relax.gemm.f32.narrow_left.part(
 // CHECK: %[[BLOCK:[A-Za-z0-9_]+]] = memref.alloc(
-// CHECK: call @relax.gemm.f32.pack_transpose({{.*}}%[[BLOCK]]
+// CHECK: call @relax.gemm.f32.pack_transpose({{.*}}%[[BLOCK]],
 // CHECK: call @relax.gemm.f32.narrow.part(
-// CHECK: memref.dealloc %[[BLOCK]]
+// CHECK: memref.dealloc %[[BLOCK]] :
 
 // NEON cannot read vectors in part, so there is no such way.
 // NEON-NOT: @relax.gemm.f32.narrow

@@ -14,7 +14,7 @@
 // UNFUSED: func.func private @relax.gemm.f64.tile_1(
 // UNFUSED-NOT: vector.fma
 // UNFUSED: %[[PRODUCT:[A-Za-z0-9_]+]] = arith.mulf %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} : vector<4xf64>
-// UNFUSED-NEXT: arith.addf {{.*}}%[[PRODUCT]]
+// UNFUSED-NEXT: arith.addf {{.*}}%[[PRODUCT]],
 // UNFUSED-NOT: vector.fma
 func.func @double(%a: memref<?x?xf64>, %b: memref<?x?xf64>, %c: memref<?x?xf64>) {
   linalg.matmul ins(%a, %b : memref<?x?xf64>, memref<?x?xf64>) outs(%c : memref<?x?xf64>)

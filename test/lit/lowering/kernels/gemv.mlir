@@ -5,7 +5,7 @@
 // RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=skylake-avx512'" | filecheck %s --check-prefix=AVX512
 
 // CHECK: func.func private @relax.gemm.f32.finished(%[[A:[a-z0-9_]+]]: {{.*}}, %[[B:[a-z0-9_]+]]: {{.*}}, %[[C:[a-z0-9_]+]]: {{.*}}, %[[ADD:[a-z0-9_]+]]: i1,
-// CHECK: %[[SIZES:[a-z0-9_]+]]:2, %{{.*}} = memref.extract_strided_metadata %[[C]]
+// CHECK: %[[SIZES:[a-z0-9_]+]]:2, %{{.*}} = memref.extract_strided_metadata %[[C]] :
 // CHECK: %[[FEW:[A-Za-z0-9_]+]] = arith.cmpi ule, %[[SIZES]]#0, %c4{{[_0-9]*}} : index
 // CHECK: %[[LOW:[A-Za-z0-9_]+]] = arith.cmpi ule, %[[SIZES]]#0, %c8{{[_0-9]*}} : index
 // CHECK: %[[NARROW:[A-Za-z0-9_]+]] = arith.cmpi ule, %[[SIZES]]#1, %c8{{[_0-9]*}} : index
@@ -15,7 +15,7 @@
 // CHECK: arith.cmpi uge, %{{.*}}, %c64{{[_0-9]*}} : index
 // CHECK: %[[EITHER:[A-Za-z0-9_]+]] = arith.ori %[[FEW]], %[[THIN]] : i1
 // CHECK-NEXT: %[[UNPACKED:[A-Za-z0-9_]+]] = arith.ori %[[EITHER]],
-// CHECK: scf.if %[[UNPACKED]]
+// CHECK: scf.if %[[UNPACKED]] {
 // CHECK-NEXT: call @relax.gemm.f32.skinny(%[[A]], %[[B]], %[[C]], %[[ADD]])
 // CHECK: else
 // CHECK: call @relax.gemm.f32.narrow(%[[A]], %[[B]], %[[C]], %[[ADD]],

@@ -21,8 +21,8 @@ func.func @main(%q: tensor<?x?x2x8xf32, #relax.shape<["b", "s", 2, 8]>>,
 // CHECK-SAME: relax.kernel_attrs = {causal_mask = "BottomRight"}
 // CHECK: linalg.generic {indexing_maps = [#[[QUERY]], #[[KEY]], #[[OUT]]]
 // CHECK: %[[SCALED:.*]] = arith.mulf
-// CHECK: %[[BIASED:.*]] = arith.addf %[[SCALED]]
-// CHECK: arith.select %{{.*}}, %[[BIASED]]
+// CHECK: %[[BIASED:.*]] = arith.addf %[[SCALED]],
+// CHECK: arith.select %{{.*}}, %[[BIASED]],
 // CHECK: arith.maximumf
 // CHECK: math.exp
 // CHECK: arith.divf

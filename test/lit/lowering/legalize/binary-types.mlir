@@ -18,7 +18,7 @@
 // CHECK: %[[ZERO:[A-Za-z0-9_]+]] = math.copysign %{{[a-z0-9_]+}}, %[[B]] : f32
 // CHECK: %[[SIGNED:[A-Za-z0-9_]+]] = arith.select %{{[A-Za-z0-9_]+}}, %[[ZERO]], %{{[A-Za-z0-9_]+}} : f32
 // CHECK: %[[R:[A-Za-z0-9_]+]] = arith.select %{{[A-Za-z0-9_]+}}, %[[REST]], %[[SIGNED]] : f32
-// CHECK-NEXT: linalg.yield %[[R]]
+// CHECK-NEXT: linalg.yield %[[R]] :
 
 // Repeated squaring; a negative exponent leaves something of 1 and -1 only.
 // CHECK-LABEL: func.func private @power_i32(
@@ -27,7 +27,7 @@
 // CHECK: arith.shrui
 // CHECK: %[[NEGATIVE:[A-Za-z0-9_]+]] = arith.cmpi slt, %[[B]],
 // CHECK: %[[R:[A-Za-z0-9_]+]] = arith.select %[[NEGATIVE]], %{{[A-Za-z0-9_]+}}, %[[LOOP]]#2 : i32
-// CHECK-NEXT: linalg.yield %[[R]]
+// CHECK-NEXT: linalg.yield %[[R]] :
 
 // NaN wins, and -0.0 is less than 0.0.
 // CHECK-LABEL: func.func private @maximum_ui8(
@@ -41,7 +41,7 @@
 // CHECK-NEXT: %[[B:[A-Za-z0-9_]+]] = arith.extf %{{[a-z0-9_]+}} : f16 to f32
 // CHECK-NEXT: %[[SUM:[A-Za-z0-9_]+]] = arith.addf %[[A]], %[[B]] : f32
 // CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = arith.truncf %[[SUM]] : f32 to f16
-// CHECK-NEXT: linalg.yield %[[R]]
+// CHECK-NEXT: linalg.yield %[[R]] :
 
 // The sum of bools is their disjunction.
 // CHECK-LABEL: func.func private @add_i1(

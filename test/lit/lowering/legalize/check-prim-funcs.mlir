@@ -35,10 +35,10 @@ func.func private @add(%a: tensor<?xf32>, %b: tensor<?xf32>, %out: tensor<?xf32>
 // CHECK: arith.constant 0 : i32
 // CHECK: arith.cmpi eq
 // CHECK: %[[TRAPS:.*]] = arith.ori
-// CHECK: %[[DIVISOR:.*]] = arith.select %[[TRAPS]]
-// CHECK: arith.divsi %{{.*}}, %[[DIVISOR]]
+// CHECK: %[[DIVISOR:.*]] = arith.select %[[TRAPS]],
+// CHECK: arith.divsi %{{.*}}, %[[DIVISOR]] :
 // CHECK: %[[INSIDE:.*]] = arith.cmpi ult
-// CHECK: arith.select %[[INSIDE]]
+// CHECK: arith.select %[[INSIDE]],
 // CHECK: arith.shli
 // CHECK: arith.addi %{{[^ ]*}}, %{{[^ ]*}} : i32
 // CHECK: arith.addf %{{.*}} fastmath<reassoc,nsz,arcp,contract,afn>

@@ -5,7 +5,7 @@
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME: %[[VALUE:[a-z0-9_]+]]: tensor<f32>
 // CHECK: "relax.call_tir"({{.*}}) {callee = @ones_f32, tir_vars = []} {{.*}} -> tensor<?x4xf32, #relax.shape<["n", 4]>>
-// CHECK: %[[ARGS:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[VALUE]]
+// CHECK: %[[ARGS:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[VALUE]] :
 // CHECK: "relax.call_tir"(%[[ARGS]]) {callee = @full_f32, tir_vars = []} {{.*}} -> tensor<?x4xf32, #relax.shape<["n", 4]>>
 // CHECK: "relax.call_tir"({{.*}}) {callee = @arange_i64, tir_vars = ["n"]} {{.*}} -> tensor<?xi64, #relax.shape<["m"]>>
 // CHECK: "relax.call_tir"({{.*}}) {callee = @arange_f32, tir_vars = []} {{.*}} -> tensor<3xf32>

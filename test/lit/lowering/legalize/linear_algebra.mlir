@@ -24,8 +24,8 @@ func.func @batches(%x: tensor<?x1x?x4xf16, #relax.shape<["b", 1, "s", 4]>>, %y: 
 // CHECK-LABEL: func.func private @matmul(
 // CHECK-SAME: %[[X:.*]]: tensor<?x4xf32>, %[[Y:.*]]: tensor<4x8xf32>, %[[Z:.*]]: tensor<?x8xf32>) -> tensor<?x8xf32>
 // CHECK-SAME: relax.pattern = "out_fusable", relax.prim_func
-// CHECK: %[[ZERO:.*]] = linalg.fill {{.*}} outs(%[[Z]]
-// CHECK: linalg.matmul {{.*}}ins(%[[X]], %[[Y]] {{.*}} outs(%[[ZERO]]
+// CHECK: %[[ZERO:.*]] = linalg.fill {{.*}} outs(%[[Z]] :
+// CHECK: linalg.matmul {{.*}}ins(%[[X]], %[[Y]] {{.*}} outs(%[[ZERO]] :
 
 // CHECK-LABEL: func.func private @matmul_1(
 // CHECK-SAME: -> tensor<?x?x?x?xf32>

@@ -28,11 +28,11 @@ func.func @permute_dims(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>) {
 // Each tensor is copied into its window of the result.
 // CHECK-LABEL: func.func private @concat
 // CHECK-SAME: %[[A:.*]]: tensor<?x4xf32>, %[[B:.*]]: tensor<2x4xf32>, %[[OUT:.*]]: tensor<?x4xf32>) -> tensor<?x4xf32>
-// CHECK: %[[WINDOW:.*]] = tensor.extract_slice %[[OUT]]
-// CHECK: %[[COPY:.*]] = linalg.copy {{.*}}ins(%[[A]] {{.*}} outs(%[[WINDOW]]
-// CHECK: %[[FIRST:.*]] = tensor.insert_slice %[[COPY]] into %[[OUT]]
-// CHECK: tensor.extract_slice %[[FIRST]]
-// CHECK: linalg.copy {{.*}}ins(%[[B]]
+// CHECK: %[[WINDOW:.*]] = tensor.extract_slice %[[OUT]][
+// CHECK: %[[COPY:.*]] = linalg.copy {{.*}}ins(%[[A]] {{.*}} outs(%[[WINDOW]] :
+// CHECK: %[[FIRST:.*]] = tensor.insert_slice %[[COPY]] into %[[OUT]][
+// CHECK: tensor.extract_slice %[[FIRST]][
+// CHECK: linalg.copy {{.*}}ins(%[[B]] :
 // CHECK: tensor.insert_slice
 func.func @concat(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>, %y: tensor<2x4xf32>) {
   %t = builtin.unrealized_conversion_cast %x, %y : tensor<?x4xf32, #relax.shape<["n", 4]>>, tensor<2x4xf32> to tuple<tensor<?x4xf32, #relax.shape<["n", 4]>>, tensor<2x4xf32>>
@@ -77,7 +77,7 @@ func.func @take(%x: tensor<8x4xf32>, %i: tensor<?xi64, #relax.shape<["k"]>>) {
 // Along the last axis, places are worked out once for all rows.
 // CHECK-LABEL: func.func private @take_places
 // CHECK: %[[CUT:.*]] = arith.minsi
-// CHECK: %[[PLACE:.*]] = arith.maxsi %[[CUT]]
+// CHECK: %[[PLACE:.*]] = arith.maxsi %[[CUT]],
 // CHECK: arith.index_cast %[[PLACE]] : index to i64
 // CHECK-LABEL: func.func private @take(
 // CHECK-NOT: arith.minsi
@@ -92,7 +92,7 @@ func.func @take_columns(%x: tensor<8x4xf32>, %i: tensor<?xi64, #relax.shape<["k"
 // From nothing, nothing is taken, and all is filled with zeros.
 // CHECK-LABEL: func.func private @take
 // CHECK: %[[FULL:.*]] = arith.cmpi ne
-// CHECK: %[[COUNT:.*]] = arith.select %[[FULL]]
+// CHECK: %[[COUNT:.*]] = arith.select %[[FULL]],
 // CHECK-NOT: scf.if
 // CHECK: linalg.generic
 // CHECK: linalg.fill
@@ -131,7 +131,7 @@ func.func @broadcast_to(%x: tensor<4xf32>) {
 // CHECK: callee = @take,
 // CHECK-LABEL: func.func private @take_places
 // CHECK: %[[WRONG:[A-Za-z0-9_]+]] = tensor.extract
-// CHECK: %[[FINE:[A-Za-z0-9_]+]] = arith.cmpi eq, %[[WRONG]]
+// CHECK: %[[FINE:[A-Za-z0-9_]+]] = arith.cmpi eq, %[[WRONG]],
 // CHECK-NEXT: cf.assert %[[FINE]], "take: an index is out of range for dimension 0"
 // CHECK: linalg.generic
 func.func @checked(%x: tensor<4x3xf32>, %i: tensor<2xi64>) -> tensor<2x3xf32> {

@@ -5,15 +5,15 @@
 // CHECK: callee = @memory_view_1, tir_vars = []
 // CHECK-LABEL: func.func private @memory_view(
 // CHECK-SAME: %[[BEGIN:[a-z0-9_]+]]: index) -> tensor<2xi32>
-// CHECK: %[[STARTS:[A-Za-z0-9_]+]] = arith.cmpi sge, %[[BEGIN]]
-// CHECK: %[[REST:[A-Za-z0-9_]+]] = arith.subi %{{[A-Za-z0-9_]+}}, %[[BEGIN]]
-// CHECK: %[[ENDS:[A-Za-z0-9_]+]] = arith.cmpi sle, %{{[A-Za-z0-9_]+}}, %[[REST]]
-// CHECK: %[[LIES:[A-Za-z0-9_]+]] = arith.andi %[[STARTS]], %[[ENDS]]
+// CHECK: %[[STARTS:[A-Za-z0-9_]+]] = arith.cmpi sge, %[[BEGIN]],
+// CHECK: %[[REST:[A-Za-z0-9_]+]] = arith.subi %{{[A-Za-z0-9_]+}}, %[[BEGIN]] :
+// CHECK: %[[ENDS:[A-Za-z0-9_]+]] = arith.cmpi sle, %{{[A-Za-z0-9_]+}}, %[[REST]] :
+// CHECK: %[[LIES:[A-Za-z0-9_]+]] = arith.andi %[[STARTS]], %[[ENDS]] :
 // CHECK: cf.assert %[[LIES]], "memory_view: the view of int32 from byte n on does not lie in the tensor"
 // CHECK: linalg.generic
 // CHECK: %[[ELEMENT:[A-Za-z0-9_]+]] = tensor.extract
 // CHECK: %[[BITS:[A-Za-z0-9_]+]] = arith.bitcast %[[ELEMENT]] : f32 to i32
-// CHECK: arith.shrui %[[BITS]]
+// CHECK: arith.shrui %[[BITS]],
 // CHECK-LABEL: func.func private @memory_view_1(
 // CHECK-NOT: cf.assert
 // CHECK: linalg.generic

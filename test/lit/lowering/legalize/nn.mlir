@@ -32,7 +32,7 @@ func.func @gelu(%x: tensor<4xbf16>) {
 // CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "reduction"]
 // CHECK: math.exp
 // CHECK: arith.addf
-// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "parallel"]{{.*}} outs(%[[OUT]]
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "parallel"]{{.*}} outs(%[[OUT]] :
 // CHECK: arith.divf
 func.func @softmax(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>) {
   %0 = "relax.nn_softmax"(%x) {axis = -1 : i64} : (tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<?x4xf32, #relax.shape<["n", 4]>>

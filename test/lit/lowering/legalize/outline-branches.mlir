@@ -4,11 +4,11 @@
 // CHECK-LABEL: func.func @main(
 // CHECK-NOT: scf.if
 // CHECK: %[[R:[a-z0-9]+]] = "relax.call_tir"(%{{[a-z0-9]+}}) {callee = @exp_by_size, tir_vars = ["n"]}
-// CHECK: return %[[R]]
+// CHECK: return %[[R]] :
 // CHECK-LABEL: func.func @tuple_in_front(
 // CHECK-NOT: scf.if
 // CHECK: %[[T:[a-z0-9]+]] = "relax.call_tir"(%{{[a-z0-9]+}}) {callee = @shared_by_size, tir_vars = ["n"]}
-// CHECK: return %[[T]]
+// CHECK: return %[[T]] :
 // CHECK-LABEL: func.func @reshaped(
 // CHECK: scf.if
 // CHECK: "relax.reshape"
@@ -145,9 +145,9 @@ func.func private @exp(%x: tensor<?x4xf32>, %out: tensor<?x4xf32>) -> tensor<?x4
 // CHECK-DAG: %[[A:[a-z0-9]+]] = arith.cmpi sle, %[[N]], %c4
 // CHECK-DAG: %[[B:[a-z0-9]+]] = arith.cmpi ne, %[[N]], %c2
 // CHECK-DAG: %[[C:[a-z0-9]+]] = arith.cmpi eq, %[[N]], %c3
-// CHECK: %[[AB:[a-z0-9]+]] = arith.andi %[[A]], %[[B]]
-// CHECK-NEXT: %[[ABC:[a-z0-9]+]] = arith.andi %[[AB]], %[[C]]
-// CHECK-NEXT: scf.if %[[ABC]]
+// CHECK: %[[AB:[a-z0-9]+]] = arith.andi %[[A]], %[[B]] :
+// CHECK-NEXT: %[[ABC:[a-z0-9]+]] = arith.andi %[[AB]], %[[C]] :
+// CHECK-NEXT: scf.if %[[ABC]] {
 // CHECK-LABEL: func.func private @between_by_size(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: memref<?x4xf32>, %[[OUT:[a-z0-9]+]]: memref<?x4xf32>, %[[M:[a-z0-9]+]]: index, %[[N:[a-z0-9]+]]: index)
 // CHECK: %[[FEW:[a-z0-9]+]] = arith.cmpi sle, %[[M]], %c4

@@ -10,7 +10,7 @@
 // CHECK: callee = @avg_pool1d_mean_1, tir_vars = []
 // CHECK-LABEL: func.func private @max_pool1d(
 // CHECK: %[[LOW:[A-Za-z0-9_]+]] = arith.constant 0xFF800000 : f32
-// CHECK: linalg.fill ins(%[[LOW]]
+// CHECK: linalg.fill ins(%[[LOW]] :
 // CHECK: tensor.insert_slice
 // CHECK: linalg.generic
 // CHECK: arith.maximumf
@@ -19,10 +19,10 @@
 // CHECK: arith.addf
 // CHECK-LABEL: func.func private @avg_pool1d_mean(
 // CHECK: %[[ALL:[A-Za-z0-9_]+]] = arith.constant 2.0
-// CHECK: arith.divf %{{[A-Za-z0-9_]+}}, %[[ALL]]
+// CHECK: arith.divf %{{[A-Za-z0-9_]+}}, %[[ALL]] :
 // CHECK-LABEL: func.func private @avg_pool1d_mean_1(
 // CHECK: %[[COUNT:[A-Za-z0-9_]+]] = arith.sitofp
-// CHECK: arith.divf %{{[A-Za-z0-9_]+}}, %[[COUNT]]
+// CHECK: arith.divf %{{[A-Za-z0-9_]+}}, %[[COUNT]] :
 
 func.func @main(%x: tensor<1x2x6xf32>) -> (tensor<1x2x3xf32>, tensor<1x2x3xf32>, tensor<1x2x4xf32>) {
   %0 = "relax.nn_max_pool1d"(%x) {pool_size = [3], strides = [2], padding = [1, 0], dilation = [1], ceil_mode = false, count_include_pad = false, layout = "NCW", out_layout = "NCW"} : (tensor<1x2x6xf32>) -> tensor<1x2x3xf32>
@@ -34,7 +34,7 @@ func.func @main(%x: tensor<1x2x6xf32>) -> (tensor<1x2x3xf32>, tensor<1x2x3xf32>,
 // Sizes for which there may be no window are checked, and windows that may be padding alone get a finite value.
 // CHECK-LABEL: func.func private @max_pool1d_1(
 // CHECK: %[[COUNT:[A-Za-z0-9_]+]] = tensor.dim %arg1
-// CHECK: %[[SOME:[A-Za-z0-9_]+]] = arith.cmpi ne, %[[COUNT]]
+// CHECK: %[[SOME:[A-Za-z0-9_]+]] = arith.cmpi ne, %[[COUNT]],
 // CHECK-NEXT: cf.assert %[[SOME]], "nn_max_pool1d: in dimension W the window is larger than the padded data"
 // CHECK: linalg.generic
 // CHECK-LABEL: func.func private @max_pool1d_2(
@@ -42,7 +42,7 @@ func.func @main(%x: tensor<1x2x6xf32>) -> (tensor<1x2x3xf32>, tensor<1x2x3xf32>,
 // CHECK-LABEL: func.func private @max_pool1d_finite(
 // CHECK: %[[EMPTY:[A-Za-z0-9_]+]] = arith.cmpi eq
 // CHECK: %[[LOWEST:[A-Za-z0-9_]+]] = arith.constant -3.40282347E+38
-// CHECK: arith.select %[[EMPTY]], %[[LOWEST]]
+// CHECK: arith.select %[[EMPTY]], %[[LOWEST]],
 
 func.func @unsure(%x: tensor<1x2x?xf32, #relax.shape<[1, 2, "n"]>>) -> tensor<1x2x?xf32, #relax.shape<[1, 2, "n // 2"]>> {
   %0 = "relax.nn_max_pool1d"(%x) {pool_size = [2], strides = [2], padding = [0, 0], dilation = [1], ceil_mode = false, count_include_pad = false, layout = "NCW", out_layout = "NCW"} : (tensor<1x2x?xf32, #relax.shape<[1, 2, "n"]>>) -> tensor<1x2x?xf32, #relax.shape<[1, 2, "n // 2"]>>

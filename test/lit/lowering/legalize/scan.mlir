@@ -10,7 +10,7 @@
 // CHECK: %[[AFTER:.*]] = linalg.generic
 // CHECK: arith.extf
 // CHECK: arith.addf
-// CHECK: linalg.generic {{.*}} ins(%[[AFTER]]
+// CHECK: linalg.generic {{.*}} ins(%[[AFTER]] :
 // CHECK: arith.truncf
 // CHECK: tensor.insert_slice %{{.*}} into %[[DONE]][0, %[[I]], 0]
 // CHECK: return %[[LOOP]]#1
@@ -30,7 +30,7 @@ func.func @cumsum(%x: tensor<?x4x5xf32, #relax.shape<["n", 4, 5]>>) {
 // CHECK-SAME: relax.kernel_attrs = {axis = 0 : i64, exclusive = true}
 // CHECK: iter_args(%[[TOTAL:.*]] = %{{.*}}, %
 // CHECK: arith.muli
-// CHECK: linalg.generic {{.*}} ins(%[[TOTAL]]
+// CHECK: linalg.generic {{.*}} ins(%[[TOTAL]] :
 func.func @exclusive(%x: tensor<3x4xi8>) {
   %0 = "relax.cumprod"(%x) {axis, dtype = i64, exclusive = true} : (tensor<3x4xi8>) -> tensor<12xi64>
   return

@@ -12,7 +12,7 @@
 // CHECK: {callee = @outer_f32,
 // CHECK-LABEL: func.func private @stack(
 // CHECK: %[[FIRST:[A-Za-z0-9_]+]] = tensor.insert_slice
-// CHECK: tensor.insert_slice %{{[A-Za-z0-9_]+}} into %[[FIRST]]
+// CHECK: tensor.insert_slice %{{[A-Za-z0-9_]+}} into %[[FIRST]][
 // CHECK-LABEL: func.func private @outer_f32(
 // CHECK: arith.mulf
 func.func @main(%x: tensor<?xf32, #relax.shape<["n"]>>, %y: tensor<?xf32, #relax.shape<["n"]>>) -> (tensor<?x2xf32, #relax.shape<["n", 2]>>, tensor<?x?xf32, #relax.shape<["n", "n"]>>) {

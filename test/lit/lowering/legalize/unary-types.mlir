@@ -28,7 +28,7 @@
 
 // CHECK-LABEL: func.func private @isfinite_i32(
 // CHECK: %[[YES:[a-z0-9_]+]] = arith.constant true
-// CHECK-NEXT: linalg.yield %[[YES]]
+// CHECK-NEXT: linalg.yield %[[YES]] :
 
 func.func @main(%f: tensor<4xf32>, %i: tensor<4xi32>, %u: tensor<4xui8>) {
   %0 = "relax.abs"(%i) : (tensor<4xi32>) -> tensor<4xi32>

@@ -103,7 +103,7 @@ func.func @known(%x: tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #relax
 // CHECK-LABEL: @known
 // CHECK: "relax.call_packed"
 // CHECK-NEXT: %[[NEW:.*]] = "relax.updated"
-// CHECK: %[[T:.*]] = builtin.unrealized_conversion_cast %[[NEW]]
+// CHECK: %[[T:.*]] = builtin.unrealized_conversion_cast %[[NEW]] :
 // CHECK-NEXT: %named = "relax.call_tir"(%[[T]])
 // CHECK: "relax.make_closure"
 func.func @known(%x: tensor<4xf32>) -> (tensor<4xf32>, !relax.callable<[], tensor<4xf32>, true>) {

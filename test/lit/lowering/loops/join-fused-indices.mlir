@@ -122,7 +122,7 @@ func.func private @plain(%a: memref<?xf32>, %n: index, %v: f32) attributes {rela
 // A value that is computed twice is one.
 // CHECK-LABEL: func.func private @twice
 // CHECK: %[[A:[a-z0-9_]+]] = memref.collapse_shape
-// CHECK: memref.store %{{[a-z0-9_]+}}, %[[A]]
+// CHECK: memref.store %{{[a-z0-9_]+}}, %[[A]][
 func.func private @twice(%a: memref<?x8xf32>, %n: index, %v: f32) attributes {relax.prim_func} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -8,7 +8,7 @@
 // Iterations have eight rows each; the loop in it is a plain one of its job.
 // CHECK-LABEL: func.func private @blocks
 // CHECK: %[[PER:[a-z0-9_]+]] = arith.addi %c4
-// CHECK-NEXT: %[[COST:[a-z0-9_]+]] = arith.muli %{{[a-z0-9_]+}}, %[[PER]]
+// CHECK-NEXT: %[[COST:[a-z0-9_]+]] = arith.muli %{{[a-z0-9_]+}}, %[[PER]] :
 // CHECK-NEXT: scf.for
 // CHECK-NEXT: func.call @relax.parallel_cost(%[[COST]])
 // CHECK: scf.for
@@ -238,9 +238,9 @@ func.func private @branches(%a: memref<?xf32>, %v: f32, %b: i1) attributes {rela
 // CHECK-LABEL: func.func private @inner
 // CHECK: %[[LENGTH:[a-z0-9_]+]] = arith.ceildivsi
 // CHECK-NEXT: %[[ZERO:[a-z0-9_]+]] = arith.constant 0 : index
-// CHECK-NEXT: %[[COUNT:[a-z0-9_]+]] = arith.maxsi %[[LENGTH]], %[[ZERO]]
+// CHECK-NEXT: %[[COUNT:[a-z0-9_]+]] = arith.maxsi %[[LENGTH]], %[[ZERO]] :
 // CHECK-NEXT: %[[EACH:[a-z0-9_]+]] = arith.constant 28 : index
-// CHECK-NEXT: %[[COST:[a-z0-9_]+]] = arith.muli %[[COUNT]], %[[EACH]]
+// CHECK-NEXT: %[[COST:[a-z0-9_]+]] = arith.muli %[[COUNT]], %[[EACH]] :
 // CHECK-NEXT: scf.for
 // CHECK-NEXT: func.call @relax.parallel_cost(%[[COST]])
 func.func private @inner(%a: memref<?xf32>, %n: index, %v: f32) attributes {relax.prim_func} {

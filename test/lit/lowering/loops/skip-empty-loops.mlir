@@ -7,9 +7,9 @@
 // CHECK: %[[MIDDLE:[A-Za-z0-9_]+]] = arith.select %[[SOME]], %[[M]], %[[ZERO]] : index
 // CHECK: %[[ANY:[A-Za-z0-9_]+]] = arith.cmpi slt, %[[ZERO]], %[[MIDDLE]] : index
 // CHECK: %[[OUTER:[A-Za-z0-9_]+]] = arith.select %[[ANY]], %[[N]], %[[ZERO]] : index
-// CHECK: scf.for %{{.*}} = %[[ZERO]] to %[[OUTER]]
-// CHECK: scf.for %{{.*}} = %[[ZERO]] to %[[MIDDLE]]
-// CHECK: scf.for %{{.*}} = %[[ZERO]] to %[[K]]
+// CHECK: scf.for %{{.*}} = %[[ZERO]] to %[[OUTER]] step
+// CHECK: scf.for %{{.*}} = %[[ZERO]] to %[[MIDDLE]] step
+// CHECK: scf.for %{{.*}} = %[[ZERO]] to %[[K]] step
 func.func private @nest(%x: memref<?x?x?xi64>, %n: index, %m: index, %k: index) attributes {relax.prim_func, relax.params = []} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -29,13 +29,13 @@ func.func private @nest(%x: memref<?x?x?xi64>, %n: index, %m: index, %k: index) 
 // Rows that are cut into vectors and a rest: what says how long these are is worked out before.
 // CHECK-LABEL: func.func private @cut(
 // CHECK-SAME: %[[N:[a-z]+]]: index, %[[M:[a-z]+]]: index)
-// CHECK: %[[EIGHTS:[A-Za-z0-9_]+]] = arith.divui %[[M]]
-// CHECK: %[[MOST:[A-Za-z0-9_]+]] = arith.muli %[[EIGHTS]]
+// CHECK: %[[EIGHTS:[A-Za-z0-9_]+]] = arith.divui %[[M]],
+// CHECK: %[[MOST:[A-Za-z0-9_]+]] = arith.muli %[[EIGHTS]],
 // CHECK: %[[REST:[A-Za-z0-9_]+]] = arith.cmpi sgt, %[[M]], %[[MOST]] : index
 // CHECK: %[[VECTORS:[A-Za-z0-9_]+]] = arith.cmpi slt, %{{.*}}, %[[MOST]] : index
 // CHECK: %[[RUNS:[A-Za-z0-9_]+]] = arith.ori %[[VECTORS]], %[[REST]] : i1
-// CHECK: %[[END:[A-Za-z0-9_]+]] = arith.select %[[RUNS]], %[[N]]
-// CHECK: scf.for %{{.*}} = %{{.*}} to %[[END]]
+// CHECK: %[[END:[A-Za-z0-9_]+]] = arith.select %[[RUNS]], %[[N]],
+// CHECK: scf.for %{{.*}} = %{{.*}} to %[[END]] step
 func.func private @cut(%x: memref<?x?xi64>, %n: index, %m: index) attributes {relax.prim_func, relax.params = []} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -149,11 +149,11 @@ func.func private @other(%x: memref<?xi64>, %n: index, %m: index) attributes {re
 // The length of the innermost loop is the variable of the outermost: the check stays in that loop.
 // CHECK-LABEL: func.func private @inside(
 // CHECK-SAME: %[[X:[a-z]+]]: memref<?x?xi64>, %[[N:[a-z]+]]: index, %[[M:[a-z]+]]: index)
-// CHECK: scf.for %[[I:[a-z0-9_]+]] = %[[ZERO:[a-z0-9]+]] to %[[N]]
+// CHECK: scf.for %[[I:[a-z0-9_]+]] = %[[ZERO:[a-z0-9]+]] to %[[N]] step
 // CHECK-NEXT: %[[SOME:[A-Za-z0-9_]+]] = arith.cmpi slt, %[[ZERO]], %[[I]] : index
 // CHECK-NEXT: %[[END:[A-Za-z0-9_]+]] = arith.select %[[SOME]], %[[M]], %[[ZERO]] : index
-// CHECK-NEXT: scf.for %[[J:[a-z0-9_]+]] = %[[ZERO]] to %[[END]]
-// CHECK-NEXT: scf.for %[[L:[a-z0-9_]+]] = %[[ZERO]] to %[[I]]
+// CHECK-NEXT: scf.for %[[J:[a-z0-9_]+]] = %[[ZERO]] to %[[END]] step
+// CHECK-NEXT: scf.for %[[L:[a-z0-9_]+]] = %[[ZERO]] to %[[I]] step
 func.func private @inside(%x: memref<?x?xi64>, %n: index, %m: index) attributes {relax.prim_func, relax.params = []} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -175,9 +175,9 @@ func.func private @inside(%x: memref<?x?xi64>, %n: index, %m: index) attributes 
 // CHECK-SAME: %[[N:[a-z]+]]: index, %[[M:[a-z]+]]: index)
 // CHECK: %[[SOME:[A-Za-z0-9_]+]] = arith.cmpi slt, %[[ZERO:[a-z0-9]+]], %[[M]] : index
 // CHECK-NEXT: %[[END:[A-Za-z0-9_]+]] = arith.select %[[SOME]], %[[N]], %[[ZERO]] : index
-// CHECK-NEXT: scf.for %[[I:[a-z0-9_]+]] = %[[ZERO]] to %[[N]]
+// CHECK-NEXT: scf.for %[[I:[a-z0-9_]+]] = %[[ZERO]] to %[[N]] step
 // CHECK-NEXT: memref.store
-// CHECK-NEXT: scf.for %[[J:[a-z0-9_]+]] = %[[ZERO]] to %[[END]]
+// CHECK-NEXT: scf.for %[[J:[a-z0-9_]+]] = %[[ZERO]] to %[[END]] step
 func.func private @outside(%x: memref<?x?xi64>, %n: index, %m: index) attributes {relax.prim_func, relax.params = []} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -198,7 +198,7 @@ func.func private @outside(%x: memref<?x?xi64>, %n: index, %m: index) attributes
 // The cost of a loop for threads is no effect.
 // CHECK-LABEL: func.func private @threads(
 // CHECK: %[[END:[0-9]+]] = arith.select
-// CHECK-NEXT: scf.for %{{.*}} to %[[END]]
+// CHECK-NEXT: scf.for %{{.*}} to %[[END]] step
 // CHECK-NEXT: func.call @relax.parallel_cost
 func.func private @relax.parallel_cost(index)
 func.func private @threads(%x: memref<?xi64>, %n: index, %m: index) attributes {relax.prim_func, relax.params = []} {
@@ -219,10 +219,10 @@ func.func private @threads(%x: memref<?xi64>, %n: index, %m: index) attributes {
 // Long are loops of 65,536 iterations or more, or of any number; from 1 on, there are 65,535.
 // CHECK-LABEL: func.func private @lengths(
 // CHECK: %[[END:[0-9]+]] = arith.select %{{.*}}, %c65536, %c0
-// CHECK-NEXT: scf.for %{{.*}} = %c0 to %[[END]]
+// CHECK-NEXT: scf.for %{{.*}} = %c0 to %[[END]] step
 // CHECK: scf.for %{{.*}} = %c1 to %c65536
 // CHECK: %[[LAST:[0-9]+]] = arith.select %{{.*}}, %c65536, %m
-// CHECK-NEXT: scf.for %{{.*}} = %m to %[[LAST]]
+// CHECK-NEXT: scf.for %{{.*}} = %m to %[[LAST]] step
 func.func private @lengths(%x: memref<?xi64>, %m: index) attributes {relax.prim_func, relax.params = []} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

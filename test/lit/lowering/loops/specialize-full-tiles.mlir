@@ -6,7 +6,7 @@
 // CHECK: scf.for %[[O:[a-z0-9_]+]]
 // CHECK: %[[LEFT:[a-z0-9_]+]] = arith.subi
 // CHECK: %[[E:[a-z0-9_]+]] = arith.minsi %[[LEFT]], %[[C8:[a-z0-9_]+]]
-// CHECK: %[[FULL:[a-z0-9_]+]] = arith.cmpi sge, %[[LEFT]], %[[C8]]
+// CHECK: %[[FULL:[a-z0-9_]+]] = arith.cmpi sge, %[[LEFT]], %[[C8]] :
 // CHECK: scf.if %[[FULL]] {
 // CHECK-NEXT: memref.alloc() : memref<8xf32>
 // CHECK: scf.for %{{[a-z0-9_]+}} = %{{[a-z0-9_]+}} to %[[C8]] step
@@ -72,11 +72,11 @@ func.func private @behind(%a: memref<?xf32>, %v: f32) attributes {relax.prim_fun
 // CHECK: scf.if
 // CHECK: arith.addi
 // CHECK-NEXT: %[[T:[a-z0-9_]+]] = arith.index_cast
-// CHECK-NEXT: memref.store %[[T]]
+// CHECK-NEXT: memref.store %[[T]],
 // CHECK: } else {
 // CHECK: arith.addi
 // CHECK-NEXT: %[[E:[a-z0-9_]+]] = arith.index_cast
-// CHECK-NEXT: memref.store %[[E]]
+// CHECK-NEXT: memref.store %[[E]],
 // CHECK-NEXT: }
 // CHECK-NEXT: memref.store
 // CHECK-NEXT: return

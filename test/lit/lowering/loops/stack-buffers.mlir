@@ -16,7 +16,7 @@
 // PLACED-NEXT: %[[SIZE:[a-z0-9_]+]] = llvm.mlir.constant(1024 : i64) : i64
 // PLACED-NEXT: "llvm.intr.memset"(%[[ADDRESS]], %[[ZERO]], %[[SIZE]]) <{isVolatile = false}>
 // PLACED: scf.for
-// PLACED-NEXT: memref.store %{{[a-z0-9_]+}}, %[[A]]
+// PLACED-NEXT: memref.store %{{[a-z0-9_]+}}, %[[A]][
 // PLACED-NOT: memref.dealloc
 func.func private @local(%n: index, %v: f32) attributes {relax.prim_func} {
   %c0 = arith.constant 0 : index

@@ -51,8 +51,8 @@ func.func private @open(%a: memref<?xf32>, %b: memref<?xf32>) attributes {relax.
 // CHECK: memref.alloc
 // CHECK: scf.if
 // CHECK: %[[OLD:[a-z0-9_]+]] = vector.load
-// CHECK: %[[NEW:[a-z0-9_]+]] = arith.select %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %[[OLD]]
-// CHECK: vector.store %[[NEW]]
+// CHECK: %[[NEW:[a-z0-9_]+]] = arith.select %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %[[OLD]] :
+// CHECK: vector.store %[[NEW]],
 // CHECK: vector.maskedstore
 func.func private @bounded(%a: memref<?xf32>, %v: f32) attributes {relax.prim_func} {
   %c0 = arith.constant 0 : index
@@ -92,11 +92,11 @@ func.func private @short(%a: memref<?xi16>, %v: i16) attributes {relax.prim_func
 // A condition that differs is a mask; what is read under it is read where it holds.
 // CHECK-LABEL: func.func private @condition
 // CHECK: %[[X:[a-z0-9_]+]] = vector.load
-// CHECK: %[[M:[a-z0-9_]+]] = arith.cmpf ogt, %[[X]]
-// CHECK: vector.maskedload %{{[a-z0-9_]+}}[%{{[a-z0-9_]+}}], %[[M]]
-// CHECK: %[[ANY:[a-z0-9_]+]] = vector.reduction <or>, %[[M]]
-// CHECK: scf.if %[[ANY]]
-// CHECK: vector.maskedstore %{{[a-z0-9_]+}}[%{{[a-z0-9_]+}}], %[[M]]
+// CHECK: %[[M:[a-z0-9_]+]] = arith.cmpf ogt, %[[X]],
+// CHECK: vector.maskedload %{{[a-z0-9_]+}}[%{{[a-z0-9_]+}}], %[[M]],
+// CHECK: %[[ANY:[a-z0-9_]+]] = vector.reduction <or>, %[[M]] :
+// CHECK: scf.if %[[ANY]] ->
+// CHECK: vector.maskedstore %{{[a-z0-9_]+}}[%{{[a-z0-9_]+}}], %[[M]],
 func.func private @condition(%a: memref<16xf32>, %b: memref<16xf32>, %s: memref<?xf32>) attributes {relax.prim_func} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

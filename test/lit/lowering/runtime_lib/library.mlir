@@ -32,7 +32,7 @@
 // Every word of the CPU has the bits that are needed.
 // CHECK-LABEL: llvm.func internal @has(
 // CHECK: %[[BOTH:[A-Za-z0-9_]+]] = arith.andi %[[WANTED:[A-Za-z0-9_]+]], %{{[A-Za-z0-9_]+}} : i32
-// CHECK: arith.cmpi eq, %[[BOTH]], %[[WANTED]]
+// CHECK: arith.cmpi eq, %[[BOTH]], %[[WANTED]] :
 
 // An error is made without a look at the C stack.
 // CHECK-LABEL: llvm.func internal @set_error(

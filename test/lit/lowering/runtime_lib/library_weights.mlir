@@ -13,7 +13,7 @@
 // CHECK-LABEL: llvm.func internal @map_weights(
 // CHECK: %[[SIZE:[A-Za-z0-9_]+]] = arith.constant 4224 : i64
 // CHECK: %[[FOUND:[A-Za-z0-9_]+]] = llvm.call @lseek(
-// CHECK: arith.cmpi eq, %[[FOUND]], %[[SIZE]]
+// CHECK: arith.cmpi eq, %[[FOUND]], %[[SIZE]] :
 // CHECK: llvm.call @mmap(
 // CHECK: llvm.call @memcmp(
 // CHECK: llvm.getelementptr %{{[A-Za-z0-9_]+}}[128]

@@ -16,13 +16,13 @@
 // CHECK: %[[LIMIT:[A-Za-z0-9_]+]] = arith.subi %[[HAVE:[A-Za-z0-9_]+]], %[[NEED:[A-Za-z0-9_]+]] : i64
 // CHECK: arith.cmpi sge, %[[NEED]],
 // CHECK: arith.cmpi sge, %[[OFFSET:[A-Za-z0-9_]+]],
-// CHECK: arith.cmpi sle, %[[OFFSET]], %[[LIMIT]]
+// CHECK: arith.cmpi sle, %[[OFFSET]], %[[LIMIT]] :
 // CHECK: call @relax.vm.view(
 
 // A value is given on with a reference more; a bare DLTensor cannot be.
 // CHECK-LABEL: func.func @__tvm_ffi_vm.builtin.copy(
 // CHECK: %[[VIEW:[A-Za-z0-9_]+]] = arith.constant 7 : i32
-// CHECK: arith.cmpi ne, %[[KIND:[A-Za-z0-9_]+]], %[[VIEW]]
+// CHECK: arith.cmpi ne, %[[KIND:[A-Za-z0-9_]+]], %[[VIEW]] :
 // CHECK: scf.if
 // CHECK: llvm.call @TVMFFIObjectIncRef(
 
@@ -53,9 +53,9 @@
 // CHECK-LABEL: func.func @__tvm_ffi_vm.builtin.arith.divsi(
 // CHECK: %[[BY_ZERO:[A-Za-z0-9_]+]] = arith.cmpi eq, %[[B:[A-Za-z0-9_]+]], %[[ZERO:[A-Za-z0-9_]+]] : i64
 // CHECK: %[[BY_MINUS:[A-Za-z0-9_]+]] = arith.cmpi eq, %[[B]],
-// CHECK: %[[EITHER:[A-Za-z0-9_]+]] = arith.ori %[[BY_ZERO]], %[[BY_MINUS]]
+// CHECK: %[[EITHER:[A-Za-z0-9_]+]] = arith.ori %[[BY_ZERO]], %[[BY_MINUS]] :
 // CHECK: %[[SAFE:[A-Za-z0-9_]+]] = arith.select %[[EITHER]],
-// CHECK: arith.divsi %[[A:[A-Za-z0-9_]+]], %[[SAFE]]
+// CHECK: arith.divsi %[[A:[A-Za-z0-9_]+]], %[[SAFE]] :
 // CHECK: arith.select %[[BY_ZERO]], %[[ZERO]],
 
 // CHECK-LABEL: func.func @__relax_vm_memory() -> !llvm.ptr

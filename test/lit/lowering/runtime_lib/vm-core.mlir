@@ -24,12 +24,12 @@
 // The interpreter: arguments are counted, nesting and stack are checked, before a frame is made.
 // CHECK-LABEL: llvm.func internal @enter(%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !llvm.ptr) -> i32
 // CHECK: %[[FITS:[A-Za-z0-9_]+]] = llvm.icmp "eq" %[[PARAMS:[A-Za-z0-9_]+]], %[[GIVEN:[A-Za-z0-9_]+]] : i64
-// CHECK: llvm.cond_br %[[FITS]]
+// CHECK: llvm.cond_br %[[FITS]],
 // CHECK: %[[DEEP:[A-Za-z0-9_]+]] = llvm.icmp "sge"
-// CHECK: llvm.cond_br %[[DEEP]]
+// CHECK: llvm.cond_br %[[DEEP]],
 // CHECK: %[[LEFT:[A-Za-z0-9_]+]] = llvm.call @relax.vm.stack_left()
 // CHECK: %[[ENOUGH:[A-Za-z0-9_]+]] = llvm.icmp "sge" %[[LEFT]],
-// CHECK: llvm.cond_br %[[ENOUGH]]
+// CHECK: llvm.cond_br %[[ENOUGH]],
 // The stack of the machine is taken, so that another thread makes one of its own.
 // CHECK: %[[KEPT:[A-Za-z0-9_]+]] = llvm.atomicrmw xchg %[[PLACE:[A-Za-z0-9_]+]], %{{[A-Za-z0-9_]+}} acq_rel
 // A frame's registers are None before anything is in them, so that they can be dropped at any time.
@@ -62,8 +62,8 @@
 // A machine goes with its last reference, and all that its tables hold with it.
 // CHECK-LABEL: llvm.func internal @release(
 // CHECK: %[[BEFORE:[A-Za-z0-9_]+]] = llvm.atomicrmw sub %{{[A-Za-z0-9_]+}}, %[[ONE:[A-Za-z0-9_]+]] acq_rel
-// CHECK: %[[LAST:[A-Za-z0-9_]+]] = llvm.icmp "eq" %[[BEFORE]], %[[ONE]]
-// CHECK: llvm.cond_br %[[LAST]]
+// CHECK: %[[LAST:[A-Za-z0-9_]+]] = llvm.icmp "eq" %[[BEFORE]], %[[ONE]] :
+// CHECK: llvm.cond_br %[[LAST]],
 // CHECK: llvm.call @drop_all(
 // CHECK: llvm.call @free(
 // CHECK: llvm.call @free(
@@ -85,7 +85,7 @@
 // CHECK-LABEL: llvm.func internal @tell_place(
 // CHECK: llvm.call @TVMFFIErrorMoveFromRaised(
 // CHECK: %[[THERE:[A-Za-z0-9_]+]] = llvm.icmp "ne" %[[ERROR:[A-Za-z0-9_]+]],
-// CHECK: llvm.cond_br %[[THERE]]
+// CHECK: llvm.cond_br %[[THERE]],
 // CHECK: llvm.call @snprintf(
 // CHECK: llvm.call %{{[A-Za-z0-9_]+}}(%[[ERROR]],
 // CHECK: llvm.call @TVMFFIErrorSetRaised(%[[ERROR]])

@@ -10,7 +10,7 @@
 // CHECK-LABEL: func.func private @relax.vm.head(
 // CHECK-SAME: %[[OBJECT:[a-z]+]]: !llvm.ptr, %[[KIND:[a-z]+]]: i64, %[[DELETER:[a-z]+]]: !llvm.ptr
 // CHECK: %[[ONES:[A-Za-z0-9_]+]] = arith.constant 4294967297 : i64
-// CHECK: llvm.store %[[ONES]], %[[OBJECT]]
+// CHECK: llvm.store %[[ONES]], %[[OBJECT]] :
 // CHECK: llvm.store %[[KIND]],
 // CHECK: llvm.store %[[DELETER]],
 
@@ -36,7 +36,7 @@
 // CHECK: scf.for %[[I:[a-z0-9_]+]] = {{.*}} iter_args(%[[STRIDE:[a-z0-9_]+]] = %one)
 // CHECK: llvm.store %[[STRIDE]],
 // CHECK: %[[NEXT:[A-Za-z0-9_]+]] = arith.muli %[[STRIDE]],
-// CHECK: scf.yield %[[NEXT]]
+// CHECK: scf.yield %[[NEXT]] :
 
 // CHECK-LABEL: func.func private @relax.vm.view(
 // CHECK-SAME: %[[SOURCE:[a-z]+]]: !llvm.ptr
@@ -52,8 +52,8 @@
 // CHECK-LABEL: llvm.func internal @relax.vm.discard(
 // CHECK: %[[ACTIVE:[A-Za-z0-9_]+]] = llvm.call @pthread_getspecific(
 // CHECK: %[[NESTED:[A-Za-z0-9_]+]] = llvm.icmp "ne" %[[ACTIVE]],
-// CHECK: llvm.cond_br %[[NESTED]]
-// CHECK: llvm.store %{{[A-Za-z0-9_]+}}, %[[ACTIVE]]
+// CHECK: llvm.cond_br %[[NESTED]],
+// CHECK: llvm.store %{{[A-Za-z0-9_]+}}, %[[ACTIVE]] :
 // CHECK: llvm.call @pthread_setspecific(
 // CHECK: llvm.call @relax.vm.end_node(
 // CHECK: llvm.call @pthread_setspecific(
@@ -71,7 +71,7 @@
 // CHECK-LABEL: llvm.func internal @relax.vm.call_closure(
 // CHECK: %[[LEFT:[A-Za-z0-9_]+]] = llvm.call @relax.vm.stack_left()
 // CHECK: %[[FITS:[A-Za-z0-9_]+]] = llvm.icmp "sge" %[[LEFT]],
-// CHECK: llvm.cond_br %[[FITS]]
+// CHECK: llvm.cond_br %[[FITS]],
 // CHECK: llvm.call @relax.vm.set_error(
 // CHECK: llvm.alloca
 // CHECK: llvm.call @TVMFFIFunctionCall(

@@ -9,7 +9,7 @@
 // CHECK-SAME: results = [], tuple = false, written = array<i64: 1>
 // CHECK-NOT: memref.alloc
 // CHECK-NOT: memref.copy
-// CHECK: call @slice_scatter({{.*}}%[[C]]
+// CHECK: call @slice_scatter({{.*}}%[[C]],
 // CHECK: return
 func.func @cache(%x: tensor<1x4xf32> {relax.name = "x"}, %c: !n {relax.name = "c"}) -> !n attributes {relax.donated = ["c"]} {
   %0 = "relax.slice_scatter"(%c, %x) {start = 0 : i64, end = 1 : i64, step = 1 : i64, axis = 0 : i64} : (!n, tensor<1x4xf32>) -> !n

@@ -4,12 +4,12 @@
 // CHECK: @relax.check.0({{.*}} 'm*n' does not fit into 64 bits, with m = {0} taken from parameter 's' value 1, n = {1} taken
 // CHECK-LABEL: func.func @product(
 // CHECK-SAME: %[[N:[a-z0-9_]+]]: index, %[[M:[a-z0-9_]+]]: index)
-// CHECK: arith.muli %[[M]], %[[N]]
+// CHECK: arith.muli %[[M]], %[[N]] :
 // CHECK-NEXT: %[[M64:[a-z0-9_]+]] = arith.index_cast %[[M]] : index to i64
 // CHECK-NEXT: %[[N64:[a-z0-9_]+]] = arith.index_cast %[[N]] : index to i64
 // CHECK-NEXT: %[[LOW:[a-z0-9_]+]], %[[HIGH:[a-z0-9_]+]] = arith.mulsi_extended %[[M64]], %[[N64]] : i64
 // CHECK: %[[SIGN:[0-9]+]] = arith.shrsi %[[LOW]],
-// CHECK-NEXT: %[[WRONG:[0-9]+]] = arith.cmpi ne, %[[HIGH]], %[[SIGN]]
+// CHECK-NEXT: %[[WRONG:[0-9]+]] = arith.cmpi ne, %[[HIGH]], %[[SIGN]] :
 // CHECK: %[[FINE:[0-9]+]] = arith.xori %[[WRONG]],
 // CHECK-NEXT: call @relax.check.0(%[[FINE]], %[[M]], %[[N]])
 func.func @product(%s: !relax.shape_value<["n", "m"]> {relax.name = "s"}) -> !relax.shape_value<["m*n"]> {

@@ -12,7 +12,7 @@
 // CHECK: call @relax.check.{{[0-9]+}}({{.*}}, %[[R]])
 // CHECK: %[[N:.*]] = call @relax.object.size(%[[X]], %{{.*}})
 // CHECK: %[[B:.*]] = call @relax.object.bytes(%[[X]])
-// CHECK: %[[V:.*]] = memref.view %[[B]]
+// CHECK: %[[V:.*]] = memref.view %[[B]][
 // CHECK: %[[T:.*]] = bufferization.to_tensor %[[V]] restrict
 // CHECK-NOT: writable
 // CHECK: %[[O:.*]] = call @relax.object.tensor.1(%{{.*}}, %[[S:.*]])
@@ -72,7 +72,7 @@ func.func @packed(%x: tensor<?xf32, #relax.shape<["n"]>> {relax.name = "x"}) -> 
 // CHECK-LABEL: func.func @changed(
 // CHECK: %[[C:.*]] = call @relax.object.copy(
 // CHECK: call @relax.packed.{{[0-9]+}}(%[[TK:.*]], %[[C]]) : (i64, i64) -> ()
-// CHECK: return %[[TK]], %[[C]]
+// CHECK: return %[[TK]], %[[C]] :
 func.func @changed(%x: tensor<*xf32> {relax.name = "x"}) -> tensor<*xf32> {
   %0 = builtin.unrealized_conversion_cast %x : tensor<*xf32> to tuple<tensor<*xf32>>
   %1 = "relax.call_packed"(%0) {func = "f", arg_spec = [unit]} : (tuple<tensor<*xf32>>) -> tuple<>
@@ -98,8 +98,8 @@ func.func @several() -> tuple<!relax.object, !relax.shape_value<unit>> {
 // CHECK-LABEL: func.func private @down(
 // CHECK-SAME: %[[X:.*]]: tensor<?xf32>, %[[BASE:.*]]: i64) -> (i64, i64)
 // CHECK: %[[HERE:.*]] = call @relax.object.stack()
-// CHECK: %[[START:.*]] = arith.select %{{.*}}, %[[HERE]], %[[BASE]]
-// CHECK: arith.subi %[[START]], %[[HERE]]
+// CHECK: %[[START:.*]] = arith.select %{{.*}}, %[[HERE]], %[[BASE]] :
+// CHECK: arith.subi %[[START]], %[[HERE]] :
 // CHECK: call @relax.check.{{[0-9]+}}(
 // CHECK: %[[R:.*]]:2 = call @down(%[[X]], %[[START]])
 // CHECK: call @relax.object.own(%[[R]]#0, %[[R]]#1)
@@ -131,8 +131,8 @@ func.func private @known(%x: tensor<?x3xf32, #relax.shape<["n", 3]>> {relax.name
 // CHECK: %[[V:.*]] = memref.view
 // CHECK: %[[D:.*]] = bufferization.to_tensor %[[V]] restrict writable
 // CHECK: %[[Y:.*]] = call @twice(%{{.*}}, %[[D]])
-// CHECK: bufferization.materialize_in_destination %[[Y]] in restrict writable %[[V]]
-// CHECK: return %{{.*}}, %[[O]]
+// CHECK: bufferization.materialize_in_destination %[[Y]] in restrict writable %[[V]] :
+// CHECK: return %{{.*}}, %[[O]] :
 func.func private @placed(%x: tensor<?xf32> {relax.name = "x"}) -> tensor<?xf32, #relax.shape<["m"]>> {
   %0 = "relax.match_shape"(%x) {pattern = ["m"], result_dtype} : (tensor<?xf32>) -> tensor<?xf32, #relax.shape<["m"]>>
   %1 = builtin.unrealized_conversion_cast %0 : tensor<?xf32, #relax.shape<["m"]>> to tuple<tensor<?xf32, #relax.shape<["m"]>>>

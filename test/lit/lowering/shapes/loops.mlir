@@ -11,9 +11,9 @@ func.func private @add(%a: tensor<?xf32>, %b: tensor<?xf32>, %o: tensor<?xf32>) 
 // CHECK: %[[L:.*]]:2 = scf.for %[[I:.*]] = %{{.*}} to %[[K]] step %{{.*}} iter_args(%[[A:.*]] = %[[X]], %[[B:.*]] = %[[X]])
 // CHECK: %[[S:.*]] = func.call @add(%[[A]], %[[B]], %{{.*}})
 // CHECK-NOT: bufferization.alloc_tensor
-// CHECK: %[[MA:.*]] = bufferization.materialize_in_destination %[[B]] in %[[A]]
-// CHECK: %[[MB:.*]] = bufferization.materialize_in_destination %[[S]] in %[[B]]
-// CHECK: scf.yield %[[MA]], %[[MB]]
+// CHECK: %[[MA:.*]] = bufferization.materialize_in_destination %[[B]] in %[[A]] :
+// CHECK: %[[MB:.*]] = bufferization.materialize_in_destination %[[S]] in %[[B]] :
+// CHECK: scf.yield %[[MA]], %[[MB]] :
 func.func @for(%x: tensor<?xf32, #relax.shape<["n"]>>, %s: !relax.shape_value<["k"]>) -> tensor<?xf32, #relax.shape<["n"]>> {
   %0 = "relax.prim_value"() {value = 0 : i64} : () -> i64
   %1 = "relax.prim_value"() {value = "k"} : () -> i64

@@ -5,11 +5,11 @@
 // CHECK-SAME: %[[T:[a-z0-9_]+]]: tensor<i1>, %[[X:[a-z0-9_]+]]: tensor<?xf32>, %[[Y:[a-z0-9_]+]]: tensor<?xf32>, %[[OUT:[a-z0-9_]+]]: tensor<?xf32>)
 // CHECK: %[[C:[a-z0-9_]+]] = tensor.extract %[[T]][] : tensor<i1>
 // CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = scf.if %[[C]] -> (tensor<?xf32>)
-// CHECK-NEXT: scf.yield %[[X]]
+// CHECK-NEXT: scf.yield %[[X]] :
 // CHECK-NEXT: else
-// CHECK-NEXT: scf.yield %[[Y]]
+// CHECK-NEXT: scf.yield %[[Y]] :
 // CHECK: %[[COPY:[A-Za-z0-9_]+]] = bufferization.alloc_tensor() copy(%[[R]])
-// CHECK-NEXT: bufferization.materialize_in_destination %[[COPY]] in %[[OUT]]
+// CHECK-NEXT: bufferization.materialize_in_destination %[[COPY]] in %[[OUT]] :
 func.func @conditional(%t: tensor<i1> {relax.name = "c"}, %x: tensor<?xf32, #relax.shape<["n"]>> {relax.name = "x"}, %y: tensor<?xf32, #relax.shape<["n"]>> {relax.name = "y"}) -> tensor<?xf32, #relax.shape<["n"]>> {
   %c = tensor.extract %t[] : tensor<i1>
   %0 = scf.if %c -> tensor<?xf32, #relax.shape<["n"]>> {
@@ -49,9 +49,9 @@ func.func @match(%x: tensor<?x?xf32> {relax.name = "x"}, %s: !relax.shape_value<
 // CHECK: call @relax.check.0({{.*}}, %[[K]])
 // CHECK: %[[SAME:[A-Za-z0-9_]+]] = arith.cmpi eq, %[[OLD:[A-Za-z0-9_]+]], %[[NEW]] : index
 // CHECK-NEXT: call @relax.check.1(%[[SAME]], %[[OLD]], %[[NEW]],
-// CHECK-NEXT: %[[FLAT:[a-z0-9_]+]] = tensor.collapse_shape %[[X]]
+// CHECK-NEXT: %[[FLAT:[a-z0-9_]+]] = tensor.collapse_shape %[[X]] [
 // CHECK-SAME: [0, 1]
-// CHECK-NEXT: tensor.expand_shape %[[FLAT]]
+// CHECK-NEXT: tensor.expand_shape %[[FLAT]] [
 // CHECK-SAME: output_shape [%[[K]], 4] : tensor<?xf32> into tensor<?x4xf32>
 func.func @view(%x: tensor<?x?xf32, #relax.shape<["n", "m"]>> {relax.name = "x"}, %s: !relax.shape_value<["k"]> {relax.name = "s"}) -> tensor<?x4xf32, #relax.shape<["k", 4]>> {
   %s1 = "relax.shape_expr"() {values = ["k", 4]} : () -> !relax.shape_value<["k", 4]>
@@ -65,7 +65,7 @@ func.func @view(%x: tensor<?x?xf32, #relax.shape<["n", "m"]>> {relax.name = "x"}
 // CHECK-LABEL: func.func @constant(
 // CHECK-SAME: %{{[a-z0-9_]+}}: index, %{{[a-z0-9_]+}}: index, %[[OUT:[a-z0-9_]+]]: tensor<2xf32>)
 // CHECK-NEXT: %[[C:[a-z0-9_]+]] = arith.constant dense<2.000000e+00> : tensor<2xf32>
-// CHECK-NEXT: bufferization.materialize_in_destination %[[C]] in %[[OUT]]
+// CHECK-NEXT: bufferization.materialize_in_destination %[[C]] in %[[OUT]] :
 func.func @constant(%s: !relax.shape_value<["n", 4]> {relax.name = "s"}) -> tensor<2xf32> {
   %0 = "relax.constant"() {value = dense<2.0> : tensor<2xf32>} : () -> tensor<2xf32>
   return %0 : tensor<2xf32>
