@@ -516,7 +516,8 @@ func.func private @use(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> 
   return %out : tensor<?xf32>
 }
 // CHECK-LABEL: func.func @matched(
-// CHECK: values = ["4*k + 28"]
+// CHECK-NEXT: "relax.match_shape"
+// CHECK-NEXT: values = ["4*k + 28"]
 // CHECK-NEXT: "relax.memory_alloc_storage"
 // CHECK-NOT: relax.memory_alloc_storage
 // CHECK: return
@@ -555,4 +556,76 @@ func.func @carried(%x: !n, %i: index, %j: index) -> !n {
   %7 = builtin.unrealized_conversion_cast %6 : !n to tuple<!n>
   %8 = "relax.call_tir"(%7) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
   return %8 : !n
+}
+
+// -----
+
+// What only the second branch has ended is not free after the conditional.
+!n = tensor<?xf32, #relax.shape<["n"]>>
+func.func private @exp(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {relax.prim_func} {
+  return %out : tensor<?xf32>
+}
+// CHECK-LABEL: func.func @second_branch(
+// CHECK: } else {
+// CHECK: %[[INNER:[A-Za-z0-9_]+]] = "relax.memory_alloc_storage"
+// CHECK: "relax.memory_kill_storage"(%[[INNER]])
+// CHECK: }
+// CHECK: %[[S:[A-Za-z0-9_]+]] = "relax.memory_alloc_storage"
+// CHECK: "relax.memory_alloc_tensor"(%[[S]],
+func.func @second_branch(%x: !n, %c: i1) -> !n {
+  %0 = builtin.unrealized_conversion_cast %x : !n to tuple<!n>
+  scf.if %c {
+  } else {
+    %1 = "relax.call_tir"(%0) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
+  }
+  %2 = "relax.call_tir"(%0) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
+  %3 = builtin.unrealized_conversion_cast %2 : !n to tuple<!n>
+  %4 = "relax.call_tir"(%3) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
+  return %4 : !n
+}
+
+// -----
+
+// Of two free storages that may grow, the one that has been free for longer does.
+!n = tensor<?xf32, #relax.shape<["n"]>>
+!m = tensor<?xf32, #relax.shape<["m"]>>
+!both = tensor<?xf32, #relax.shape<["m + n"]>>
+func.func private @use(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {relax.prim_func} {
+  return %out : tensor<?xf32>
+}
+// CHECK-LABEL: func.func @longest_free(
+// CHECK: values = ["4*m + 4*n"]
+// CHECK-NEXT: %[[A:[A-Za-z0-9_]+]] = "relax.memory_alloc_storage"
+// CHECK: "relax.memory_alloc_tensor"(%[[A]],
+// CHECK-SAME: #relax.shape<["n"]>
+// CHECK: %[[B:[A-Za-z0-9_]+]] = "relax.memory_alloc_storage"
+// CHECK: "relax.memory_alloc_tensor"(%[[B]],
+// CHECK: "relax.memory_alloc_tensor"(%[[A]],
+// CHECK-SAME: #relax.shape<["m + n"]>
+func.func @longest_free(%x: !n, %y: !m) -> tuple<> {
+  %0 = builtin.unrealized_conversion_cast %x : !n to tuple<!n>
+  %1 = "relax.call_tir"(%0) {callee = @use, tir_vars = []} : (tuple<!n>) -> !n
+  %2 = "relax.call_tir"(%0) {callee = @use, tir_vars = []} : (tuple<!n>) -> !m
+  %3 = "relax.call_tir"(%0) {callee = @use, tir_vars = []} : (tuple<!n>) -> !both
+  %r = builtin.unrealized_conversion_cast to tuple<>
+  return %r : tuple<>
+}
+
+// -----
+
+// A number that is derived from a tensor does not make it live longer.
+!n = tensor<?xf32, #relax.shape<["n"]>>
+func.func private @exp(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {relax.prim_func} {
+  return %out : tensor<?xf32>
+}
+// CHECK-LABEL: func.func @length(
+// CHECK: %[[L:[a-z0-9]+]] = tensor.dim %[[A:[a-z0-9]+]],
+// CHECK-NEXT: "relax.memory_kill_tensor"(%[[A]])
+// CHECK: return %{{[a-z0-9]+}}, %[[L]] :
+func.func @length(%x: !n, %i: index) -> (!n, index) {
+  %0 = builtin.unrealized_conversion_cast %x : !n to tuple<!n>
+  %1 = "relax.call_tir"(%0) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
+  %d = tensor.dim %1, %i : !n
+  %2 = "relax.call_tir"(%0) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
+  return %2, %d : !n, index
 }

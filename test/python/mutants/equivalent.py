@@ -948,6 +948,12 @@ EQUIVALENT = (
     ),
     Equivalent(
         "passes/memory/static_plan_block_memory.py",
+        "symbols = ChainMap({s: 0 for t in function.type.inputs for s in _symbols_of(t)})",
+        "symbols = ChainMap({s: -1 for t in function.type.inputs for s in _symbols_of(t)})",
+        "the number is only compared with those of storages, of which the least is 0",
+    ),
+    Equivalent(
+        "passes/memory/static_plan_block_memory.py",
         "elif len(op.regions):",
         "elif True:",
         "an op without regions changes nothing; the condition saves time",
