@@ -24,7 +24,7 @@ def units_of(kernels: Iterable[Kernel]) -> Iterator[Part]:
 def _units(kernel: Kernel) -> tuple[Part, ...]:
     module = ir.Module.parse(kernel.source)
     low_precision = any("f16" in type_ for type_ in kernel.exported.values())
-    passes = kernel_to_flat(str(kernel.target), low_precision)
+    passes = kernel_to_flat(str(kernel.target), low_precision, not kernel.failing | kernel.parallel)
     # The code of a kernel is the same whatever the context of the module that uses it.
     with PassContext(config={VERIFY_EACH: False, REPRODUCERS: False}) as context:
         Sequential(passes, name="kernel").apply_(module, context)

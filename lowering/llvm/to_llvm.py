@@ -291,23 +291,21 @@ def flat_control_flow() -> list[MLIRPass]:
     ]
 
 
-def kernel_to_flat(target: str, low_precision: bool) -> list[Pass]:
+def kernel_to_flat(target: str, low_precision: bool, is_simple: bool) -> list[Pass]:
     """The passes to level F for a kernel of the library, which declares the support functions common to all modules.
 
-    `low_precision`: True if it has f16 or bf16.
+    `low_precision`: True if it has f16 or bf16; `is_simple`: True if it neither takes memory nor has parallel loops.
     """
+    support = [OutlineParallelLoops(target), PoolBuffers(), LowerCopies(), EmitFFIWrappers(separate=True)]
     return [
         ExpandMath(target),
         *([ExpandFloats(target)] if low_precision else []),
         ExpandFma(target),
         ExpandRounding(target),
         known_passes("canonicalize,cse"),
-        OutlineParallelLoops(target),
-        PoolBuffers(),
-        LowerCopies(),
-        EmitFFIWrappers(separate=True),
+        *([] if is_simple else support),
         *flat_control_flow(),
-        LowerChecks(),
+        *([] if is_simple else [LowerChecks()]),
         Internalize(),
     ]
 
