@@ -104,6 +104,8 @@ docs: $(STAMPS)/test
 
 stubs: $(STAMPS)/dev
 	$(BIN)/python -m relax_mlir.mlir.generate_stubs
+	$(BIN)/python -m relax_mlir.dialects.generate_irdl
+	$(BIN)/python -m relax_mlir.op.generate_stubs
 	$(BIN)/ruff format -q python/relax_mlir/mlir
 
 clean:

@@ -64,13 +64,15 @@ def derived(cls: type[RelaxOp]) -> Callable[..., Any] | None:
 def _derive(cls: type[RelaxOp], parameters: Mapping[str, Parameter]) -> Callable[..., Any]:
     namespace, _, name = written_name(cls.OPERATION_NAME.removeprefix("relax.")).rpartition(".")
     defaults = {key: p.default for key, p in parameters.items() if p.default is not Required}
-    names, emit = tuple(parameters), _emitter(cls, name, parameters)
+    names, count, emit = tuple(parameters), len(parameters), _emitter(cls, name, parameters)
 
     def build(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as its signature says
-        given = {**defaults, **dict(zip(names, args, strict=False)), **kwargs}
-        repeated = kwargs.keys() & names[: len(args)]
-        if given.keys() != parameters.keys() or repeated or len(args) > len(names):
-            _refuse(name, build, args, kwargs)
+        given = dict(zip(names, args, strict=False))
+        if kwargs or len(args) != count:
+            is_wrong = len(args) > count or any(key in given or key not in parameters for key in kwargs)
+            given = {**defaults, **given, **kwargs}
+            if is_wrong or len(given) != count:
+                _refuse(name, build, args, kwargs)
         return emit(given)
 
     build.__name__ = build.__qualname__ = name
@@ -108,17 +110,25 @@ def _emitter(
     singles = [(key, parameters[key].convert, f"{name}: '{key}'") for key in operands if key not in peers]
     converters = [(key, parameters[key].convert, f"{name}: '{key}'") for key in attributes]
     written = written_name(cls.OPERATION_NAME.removeprefix("relax."))
+    classes = cls.__mro__[: cls.__mro__.index(RelaxOp)]
+    prepare = cls.prepare if any("prepare" in vars(each) for each in classes) else None
 
     def emit(given: dict[str, Any]) -> Value | None:
         require_insertion_point(written)
-        cls.prepare(name, given)
-        for key, convert, what in singles:
-            given[key] = convert(given[key], what)
-        if peers:
-            values = as_values(*(given[key] for key in peers), of=cls, names=peers)
-            given.update(zip(peers, values, strict=True))
+        if prepare is not None:
+            prepare(name, given)
+        if singles:
+            for key, convert, what in singles:
+                given[key] = convert(given[key], what)
+            if peers:
+                given.update(
+                    zip(peers, as_values(*[given[key] for key in peers], of=cls, names=peers), strict=True)
+                )
+            values = [given[key] for key in operands]
+        else:
+            values = as_values(*[given[key] for key in operands], of=cls)
         made = {key: convert(given[key], what) for key, convert, what in converters}
-        found = create(cls, [given[key] for key in operands], made)
+        found = create(cls, values, made)
         return found[0] if results else None
 
     return emit

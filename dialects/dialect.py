@@ -17,7 +17,6 @@ import io
 import pkgutil
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
 from relax_mlir import capi
@@ -52,8 +51,8 @@ HELPERS = frozenset(
 @functools.cache
 def families() -> tuple[str, ...]:
     """The modules that define the ops, in alphabetical order, which is that of printing."""
-    folder = str(Path(__file__).parent)
-    return tuple(sorted({module.name for module in pkgutil.iter_modules([folder])} - HELPERS))
+    folders = sys.modules[__name__.rpartition(".")[0]].__path__
+    return tuple(sorted({module.name for module in pkgutil.iter_modules(folders)} - HELPERS))
 
 
 UPSTREAM = (

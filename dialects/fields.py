@@ -27,7 +27,7 @@ from relax_mlir.mlir import ext, ir
 
 
 def _operand(value: Any, what: str) -> Value:  # noqa: ANN401 - an argument
-    return as_value(value, what=what)
+    return value if isinstance(value, Value) else as_value(value, what=what)
 
 
 def _value(value: Any, what: str) -> Any:  # noqa: ANN401 - an argument

@@ -50,10 +50,10 @@ def replacing(location: ir.Location) -> Iterator[None]:
 
 def user_frame_position() -> tuple[str, int]:
     """File and line of the innermost caller outside this package, or of the op that is being replaced."""
-    frame = sys._getframe(1)
+    frame, replaced = sys._getframe(1), _stated.replaced
     while frame.f_back is not None:
-        if _stated.replaced is not None and frame is _stated.replaced[1]:
-            exact = ir.Location.from_attr(_stated.replaced[0].attr, _stated.replaced[0].context)
+        if replaced is not None and frame is replaced[1]:
+            exact = ir.Location.from_attr(replaced[0].attr, replaced[0].context)
             if isinstance(exact, ir.FileLineColLoc):
                 return exact.filename, exact.start_line
         name = frame.f_globals.get("__name__", "")

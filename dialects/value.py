@@ -614,7 +614,10 @@ def as_values(
         return [as_value(v, like) for v in values]
     op = of.OPERATION_NAME.removeprefix("relax.")
     names = names or of.operand_names()
-    return [as_value(v, like, f"{op}: '{name}'") for v, name in zip(values, names, strict=True)]
+    return [
+        v if isinstance(v, Value) else as_value(v, like, f"{op}: '{name}'")
+        for v, name in zip(values, names, strict=True)
+    ]
 
 
 def create(
@@ -627,19 +630,16 @@ def create(
 
     Raises the errors of the shape rule before anything is emitted.
     """
-    op_name = cls.OPERATION_NAME
-    require_insertion_point(op_name.removeprefix("relax."))
-    for name, operand in zip(cls.operand_names(), operands, strict=False):
-        expect(f"{op_name.removeprefix('relax.')}: operand '{name}'", operand, Value, "a Relax value")
+    op_name, names = cls.OPERATION_NAME, cls.operand_names()
+    what = op_name.removeprefix("relax.")
+    require_insertion_point(what)
+    for name, operand in zip(names, operands, strict=False):
+        if not isinstance(operand, Value):
+            expect(f"{what}: operand '{name}'", operand, Value, "a Relax value")
     for info in results or ():
-        expect(f"{op_name.removeprefix('relax.')}: the result's info", info, StructInfo, "a StructInfo")
+        expect(f"{what}: the result's info", info, StructInfo, "a StructInfo")
     attributes = dict(attributes or {})
-    args = OpArgs(
-        op_name.removeprefix("relax."),
-        cls.operand_names(),
-        tuple(v.struct_info for v in operands),
-        attributes,
-    )
+    args = OpArgs(what, names, tuple(v.struct_info for v in operands), attributes)
     if results is None:
         results = as_sequence(cls.infer(args))
     else:

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from relax_mlir import symbolic
-from relax_mlir.dialects.convolution import Convolution, TransposedConvolution
+from relax_mlir import symbolic, te, topi
+from relax_mlir.dialects import dtypes
+from relax_mlir.dialects.convolution import (
+    SPATIAL,
+    Conv1dOp,
+    Conv1dTransposeOp,
+    Conv2dOp,
+    Conv2dTransposeOp,
+    Conv3dOp,
+    Conv3dTransposeOp,
+    Convolution,
+    TransposedConvolution,
+)
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.pooling import has_windows
-from relax_mlir.dialects.types import Tensor
+from relax_mlir.dialects.types import StructInfo, Tensor
+from relax_mlir.expr import Attrs
 from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel
 from relax_mlir.lowering.kernels.windows.channel_windows import computes
 from relax_mlir.lowering.kernels.windows.window_gemm import reads_windows
@@ -25,14 +38,18 @@ from relax_mlir.lowering.legalize.prim_bodies import (
     sizes_of,
     surrounded,
 )
-from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
+from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, expression, lower
+from relax_mlir.lowering.strategy.knobs import Config, get_config
 from relax_mlir.mlir import arith, ir, scf, tensor
 from relax_mlir.scalars.arithmetic import Scalar, add, compute_dtype, convert, multiply
 from relax_mlir.scalars.linalg_builders import generic, identity, projection
 from relax_mlir.symbolic import Dim
+from relax_mlir.target import Target
+from relax_mlir.te import ComputeOp, IterVar, Schedule
+from relax_mlir.te import Tensor as TETensor
 
 
-@legalization("relax.nn_conv1d", "relax.nn_conv2d", "relax.nn_conv3d")
+@lower(Conv1dOp, Conv2dOp, Conv3dOp)
 def legalize_convolution(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     """Lower to sums over windows, which are GEMMs: the rows are the filters, the columns the windows."""
     conv, result = Convolution.of(op.args), op.results[0]
@@ -344,7 +361,7 @@ def _joined(value: ir.Value, type_: ir.Type, axis: int, groups: int) -> ir.Value
 # Legalisation of transposed convolutions: one GEMM for all taps, each of which is added at its positions.
 
 
-@legalization("relax.nn_conv1d_transpose", "relax.nn_conv2d_transpose", "relax.nn_conv3d_transpose")
+@lower(Conv1dTransposeOp, Conv2dTransposeOp, Conv3dTransposeOp)
 def legalize_transposed_convolution(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     data, weight = op.operands
     conv, result = TransposedConvolution.of(op.args, len(data.shape) - 2), op.results[0]
@@ -462,3 +479,179 @@ def _cut(lz: Legalizer, conv: TransposedConvolution, sums: Arg, result: Tensor) 
 
     key = (conv.before, conv.out)
     return lz.prim(f"{_transposed_name(conv)}_out", [sums], [result], body, pattern="injective", key=key)[0]
+
+
+# Grouped convolutions, with register accumulators for several channels or rows at a time.
+
+PLEVEL = 20
+"""The priority of implementations that were measured to be faster than generated kernels where they hold."""
+DTYPES = ("float32", "float64", "float16", "bfloat16")
+"""The supported dtypes; 16-bit floats are accumulated in float32."""
+CHANNELS = (8, 4, 16, 2, 12, 6, 10, 14, 7, 5, 3, 9, 11, 13, 15, 1)
+"""Channels per tile, in order of preference; they divide the number of channels of a group."""
+
+
+def _holds(attrs: Attrs, inputs: Sequence[TETensor], out_type: StructInfo) -> bool | str:
+    """True for a grouped convolution that is computed directly; the reason why not for others."""
+    assert isinstance(out_type, Tensor)
+    if attrs.groups == 1:
+        return False  # lowered as a matmul: `lowering.kernels.windows.window_gemm`
+    weight = inputs[1]
+    unless = _against(attrs, weight, out_type)
+    if not unless and weight.shape[1] == 1 and weight.shape[0] == attrs.groups:
+        unless = "a kernel for each channel"
+    return unless or True
+
+
+def _against(attrs: Attrs, weight: TETensor, out_type: Tensor) -> str:
+    """The reason why no implementation supports the call; "" if one does."""
+    spatial = SPATIAL[len(attrs.strides)]
+    wanted = {"data_layout": f"NC{spatial}", "kernel_layout": f"OI{spatial}", "out_layout": f"NC{spatial}"}
+    unless = _against_layout(attrs, wanted) or _against_dtype(str(out_type.dtype))
+    if unless:
+        return unless
+    if not all(isinstance(size, int) and size > 0 for size in weight.shape):
+        return f"needs kernels of known size, got {weight}"
+    return ""
+
+
+def _by_channels(attrs: Attrs, outs: Sequence[TETensor], target: Target) -> Schedule:
+    """Compute several channels at a time along a row, so that each loaded element serves all of them."""
+    (out,) = outs
+    config = get_config()
+    s, sums = _sums_of(out)
+    assert isinstance(out.op, ComputeOp) and isinstance(sums.op, ComputeOp)
+    batch, channel = out.op.axis[:2]
+    config.define_split("channels", channel, candidates=[[n] for n in _tiles(attrs.groups, out)])
+    channels, tile = config["channels"].apply(s, out, channel)
+    outer, inner = _tile_space(config, s, out, _lanes_of(sums, target), rows=(1, 2, 4))
+    s[out].reorder(batch, channels, *outer, tile, *inner)
+    jobs = s[out].fuse(batch, channels)
+    config.define_knob("jobs", ["rows", "channels"])
+    if config["jobs"].val == "rows" and len(outer) > 1:
+        for axis in outer[:-1]:
+            jobs = s[out].fuse(jobs, axis)
+    s[out].parallel(jobs)
+    for axis in (tile, *inner[:-1]):
+        s[out].unroll(axis)
+    s[out].vectorize(inner[-1])
+    small = math.prod(tap.dom.extent for tap in sums.op.reduce_axis[1:]) <= 9
+    config.define_knob("unrolled", ["window", "row"] if small else ["row", "window"])
+    taps = sums.op.reduce_axis[1:] if config["unrolled"].val == "window" else sums.op.reduce_axis[-1:]
+    _sum_in_registers(s, sums, out, outer[-1], taps)
+    _copied_inputs(s, sums)
+    return s
+
+
+def _tiles(groups: int, out: TETensor) -> list[int]:
+    """The possible numbers of channels per tile; the channels of a group read the same data."""
+    channels = out.shape[1]
+    if not isinstance(channels, int):
+        return list(CHANNELS[:4])
+    per_group = channels // groups
+    fitting = [number for number in CHANNELS if per_group % number == 0]
+    few = [number for number in fitting if number <= 3]
+    return [number for number in fitting if number not in few] + few
+
+
+def _against_dtype(dtype: str) -> str:
+    """The reason why a result dtype is not supported; "" if it is."""
+    return "" if dtype in DTYPES else f"needs a result of floats, got {dtype}"
+
+
+def _against_layout(attrs: Attrs, layouts: dict[str, str]) -> str:
+    """The reason why the layouts are not supported; "" if they are."""
+    for name, wanted in layouts.items():
+        if attrs[name] != wanted:
+            return f"needs {name} {wanted}, got {attrs[name]}"
+    return ""
+
+
+def _wide_dtype(dtype: str) -> str:
+    """The accumulator dtype: float32 for 16-bit floats."""
+    return "float32" if dtype in ("float16", "bfloat16") else dtype
+
+
+def _lanes_of(tensor: TETensor, target: Target) -> int:
+    """The number of elements of a tensor that fill a vector register."""
+    return target.lanes(dtypes.dtype(tensor.dtype).bits)
+
+
+def _sums_of(out: TETensor) -> tuple[Schedule, TETensor]:
+    """A schedule of `out`, and the tensor of its accumulators, which are kept in registers.
+
+    The tensor is the input of `out` that reduces, or a local copy of `out` if `out` itself reduces.
+    """
+    s, op = te.create_schedule(out.op), out.op
+    assert isinstance(op, ComputeOp)
+    if op.reduce_axis:
+        return s, s.cache_write(out, "local")
+    (sums,) = [
+        t for t in op.input_tensors if isinstance(t.op, ComputeOp) and t.op.reduce_axis and t.ndim == out.ndim
+    ]
+    s[sums].set_scope("local")
+    return s, sums
+
+
+def _copied_inputs(s: Schedule, sums: TETensor) -> None:
+    """Schedule the computed inputs of the accumulators, such as zero-padded data, as copies made beforehand."""
+    for source in sums.op.input_tensors:
+        if not isinstance(source.op, ComputeOp):
+            continue
+        for below in source.op.input_tensors:
+            if isinstance(below.op, ComputeOp):
+                s[below].compute_inline()
+        first, second, *_, last = source.op.axis
+        s[source].vectorize(last)
+        s[source].parallel(s[source].fuse(first, second))
+
+
+def _tile_space(
+    config: Config, s: Schedule, out: TETensor, lanes: int, rows: Sequence[int]
+) -> tuple[list[IterVar], list[IterVar]]:
+    """Split the last two spatial axes of `out` by knobs: the loops outside of a tile, and the loops of a tile."""
+    assert isinstance(out.op, ComputeOp)
+    *outer, width = out.op.axis[2:]
+    inner: list[IterVar] = []
+    if outer:
+        config.define_split("rows", outer[-1], candidates=[[n] for n in rows])
+        row_outer, row_inner = config["rows"].apply(s, out, outer.pop())
+        outer.append(row_outer)
+        inner.append(row_inner)
+    widths = dict.fromkeys([lanes, 2 * lanes, max(lanes // 2, 1)])
+    config.define_split("width", width, candidates=[[n] for n in widths])
+    width_outer, width_inner = config["width"].apply(s, out, width)
+    return [*outer, width_outer], [*inner, width_inner]
+
+
+def _sum_in_registers(
+    s: Schedule, sums: TETensor, out: TETensor, place: IterVar, taps: Sequence[IterVar]
+) -> None:
+    """Compute the accumulators at a loop of `out`: reduction axes outermost, the last axis vectorised."""
+    assert isinstance(sums.op, ComputeOp)
+    s[sums].compute_at(s[out], place)
+    *others, last = sums.op.axis
+    s[sums].reorder(*sums.op.reduce_axis, *others, last)
+    s[sums].vectorize(last)
+    for axis in (*others, *taps):
+        s[sums].unroll(axis)
+
+
+@expression(
+    Conv1dOp, Conv2dOp, Conv3dOp, name="grouped direct", when=_holds, priority=PLEVEL, schedule=_by_channels
+)
+def grouped(attrs: Attrs, inputs: Sequence[TETensor], out_type: StructInfo) -> TETensor:
+    assert isinstance(out_type, Tensor)
+    dtype = str(out_type.dtype)
+    data, weight = inputs
+    sums = topi.nn.conv(
+        data,
+        weight,
+        attrs.strides,
+        attrs.padding,
+        attrs.dilation,
+        attrs.groups,
+        _wide_dtype(dtype),
+        counts=(out_type.known_shape or ())[2:],
+    )
+    return sums if sums.dtype == dtype else sums.astype(dtype)

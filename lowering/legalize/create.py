@@ -4,37 +4,55 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.base import normalize_axis
-from relax_mlir.dialects.create import arange_bounds
+from relax_mlir.dialects.create import (
+    ArangeOp,
+    EyeLikeOp,
+    EyeOp,
+    FullLikeOp,
+    FullOp,
+    HammingWindowOp,
+    OneHotOp,
+    TrilOp,
+    TriuOp,
+    arange_bounds,
+)
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.lowering.legalize.prim_bodies import dtype_of, elementwise_prim, prim_name
-from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
+from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, expression, lower
 from relax_mlir.mlir import arith, ir, linalg
 from relax_mlir.scalars.arithmetic import Scalar, const, convert, select
 from relax_mlir.scalars.linalg_builders import generic, identity, projection
 from relax_mlir.symbolic import Dim
 
+if TYPE_CHECKING:
+    from relax_mlir.dialects.types import StructInfo
+    from relax_mlir.expr import Attrs
+    from relax_mlir.te import Tensor as TETensor
+
+
 VALUES = {"ones": 1, "ones_like": 1, "zeros": 0, "zeros_like": 0}
 """The fill value of each op."""
 
 
-@legalization("relax.full", "relax.full_like")
+@lower(FullOp, FullLikeOp)
 def legalize_full(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     """Read only the fill value; the shape is the result's."""
     return elementwise_prim(lz, replace(op, operands=op.operands[-1:]), lambda fill: fill)
 
 
-@legalization(*(f"relax.{name}" for name in VALUES))
+@lower(*(f"relax.{name}" for name in VALUES))
 def legalize_filled(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     dtype, value = op.results[0].dtype, VALUES[op.args.op]
     assert dtype is not None
     return elementwise_prim(lz, replace(op, operands=()), lambda: const(dtype, value))
 
 
-@legalization("relax.arange")
+@lower(ArangeOp)
 def legalize_arange(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     """``start + i * step``: in int64 for integer bounds, in float64 for float bounds, then converted."""
     start, end, step = arange_bounds(op.args)
@@ -85,7 +103,7 @@ def _dtype(op: OpCall) -> DType:
     return dtype
 
 
-@legalization("relax.eye", "relax.eye_like")
+@lower(EyeOp, EyeLikeOp)
 def legalize_eye(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     """Fill the result by position; no input is read."""
     op, dtype = replace(op, operands=()), _dtype(op)
@@ -95,7 +113,7 @@ def legalize_eye(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     )
 
 
-@legalization("relax.tril", "relax.triu")
+@lower(TrilOp, TriuOp)
 def legalize_triangle(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     dtype = _dtype(op)
     key = op.args.int_attr("k")
@@ -105,7 +123,7 @@ def legalize_triangle(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
 # Legalisation of one_hot: compare every position with the index.
 
 
-@legalization("relax.one_hot")
+@lower(OneHotOp)
 def legalize_one_hot(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     indices, on, _ = op.operands
     rank = len(indices.shape) + 1
@@ -129,13 +147,10 @@ def legalize_one_hot(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
 # Legalisation of size: the product of the dimensions.
 
 
-@legalization("relax.size")
-def legalize_size(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
-    """Fill a scalar with the product of the dimensions; no input is read."""
-    count = symbolic.product(op.operands[0].shape)
+@expression(HammingWindowOp)
+def hamming_window(attrs: Attrs, inputs: Sequence[TETensor], out_type: StructInfo) -> TETensor:
+    """The Hamming window."""
+    from relax_mlir import topi  # most modules have no tensor expressions
 
-    def body(prim: PrimBody) -> Sequence[ir.Value]:
-        number = arith.index_cast(dtypes.dtype("int64").storage_type(), prim.index(count))
-        return [linalg.fill(number, outs=[prim.outs[0]])]
-
-    return lz.prim(op.args.op, [], op.results, body, pattern="opaque", key=str(count))
+    size = symbolic.to_dim(attrs.window_size)
+    return topi.hamming_window(size, attrs.periodic, attrs.alpha, attrs.beta, attrs.dtype)

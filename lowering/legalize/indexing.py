@@ -3,20 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.base import normalize_axis
-from relax_mlir.dialects.indexing import replaced_slice
+from relax_mlir.dialects.indexing import (
+    DynamicStridedSliceOp,
+    GatherElementsOp,
+    GatherNdOp,
+    IndexPutOp,
+    IndexTensorOp,
+    ScatterElementsOp,
+    ScatterNdOp,
+    SliceScatterOp,
+    replaced_slice,
+)
 from relax_mlir.dialects.structure import match_shape
 from relax_mlir.dialects.symbols import fresh_symbols
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value
 from relax_mlir.lowering.legalize.prim_bodies import Index, Window, is_empty, sizes_of
-from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
+from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, expression, lower
 from relax_mlir.mlir import arith, cf, ir, linalg, tensor
 from relax_mlir.op import tensor_to_shape
 from relax_mlir.scalars.arithmetic import Scalar
 from relax_mlir.scalars.linalg_builders import generic, identity
+
+if TYPE_CHECKING:
+    from relax_mlir.dialects.types import StructInfo
+    from relax_mlir.expr import Attrs
+    from relax_mlir.te import Tensor as TETensor
+
 
 # Legalisation of dynamic_strided_slice: one prim func computes the bounds of the slice, one copies it.
 
@@ -24,7 +41,7 @@ from relax_mlir.scalars.linalg_builders import generic, identity
 _P = arith.CmpIPredicate
 
 
-@legalization("relax.dynamic_strided_slice")
+@lower(DynamicStridedSliceOp)
 def legalize_dynamic_strided_slice(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     x = op.operands[0]
     rank = len(x.shape)
@@ -121,7 +138,7 @@ def _taken(prim: PrimBody) -> Sequence[ir.Value]:
 # used later.
 
 
-@legalization("relax.slice_scatter")
+@lower(SliceScatterOp)
 def legalize_slice_scatter(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     whole, src = op.operands
     axis = normalize_axis(op.args.op, op.args.int_attr("axis"), len(whole.shape))
@@ -139,3 +156,54 @@ def legalize_slice_scatter(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     if is_empty(src.info):
         return [whole]  # upstream refuses a slice that begins at the end
     return [lz.prim_inplace(op.args.op, op.operands, body, key=(axis, str(part.begin), part.stride))]
+
+
+@expression(GatherElementsOp)
+def gather_elements(attrs: Attrs, inputs: Sequence[TETensor], out_type: StructInfo) -> TETensor:
+    """One element for each index, along an axis."""
+    from relax_mlir import topi  # most modules have no tensor expressions
+
+    return topi.gather(inputs[0], attrs.axis, inputs[1])
+
+
+@expression(IndexTensorOp)
+def index_tensor(attrs: Attrs, inputs: Sequence[TETensor], out_type: StructInfo) -> TETensor:
+    """Elements or slices selected by broadcast index tensors."""
+    from relax_mlir import topi  # most modules have no tensor expressions
+
+    return topi.index_tensor(inputs[0], inputs[1:])
+
+
+@expression(ScatterElementsOp)
+def scatter_elements(attrs: Attrs, inputs: Sequence[TETensor], out_type: StructInfo) -> TETensor:
+    """One update for each index, along an axis."""
+    from relax_mlir import topi  # most modules have no tensor expressions
+
+    data, indices, updates = inputs
+    return topi.scatter_elements(data, indices, updates, attrs.axis, attrs.reduction)
+
+
+@expression(IndexPutOp)
+def index_put(attrs: Attrs, inputs: Sequence[TETensor], out_type: StructInfo) -> TETensor:
+    """Write values, which are broadcast, at index tensors."""
+    from relax_mlir import topi  # most modules have no tensor expressions
+
+    data, *places, values = inputs
+    return topi.index_put(data, places, values, attrs.accumulate)
+
+
+@expression(GatherNdOp)
+def gather_nd(attrs: Attrs, inputs: Sequence[TETensor], out_type: StructInfo) -> TETensor:
+    """Elements or slices selected by index vectors."""
+    from relax_mlir.topi.indexing import gather_vectors  # most modules have no tensor expressions
+
+    return gather_vectors(inputs[0], inputs[1], attrs.batch_dims)
+
+
+@expression(ScatterNdOp)
+def scatter_nd(attrs: Attrs, inputs: Sequence[TETensor], out_type: StructInfo) -> TETensor:
+    """Updates of elements or slices selected by index vectors."""
+    from relax_mlir.topi.indexing import scatter_vectors  # most modules have no tensor expressions
+
+    data, indices, updates = inputs
+    return scatter_vectors(data, indices, updates, attrs.reduction)

@@ -15,14 +15,22 @@ from relax_mlir.dialects.traits import KeptAtR1, OnFunctionValues, OnMemory, ops
 from relax_mlir.error import UnsupportedError
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.lowering.legalize.check_prim_funcs import check_made
-from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, Rule, op_call, rule_for
+from relax_mlir.lowering.legalize.rules import (
+    Arg,
+    Legalizer,
+    OpCall,
+    Rule,
+    has_implementations,
+    op_call,
+    rule_for,
+    runtime_rule_for,
+)
 from relax_mlir.lowering.legalize.runtime_calls import (
     GENERAL_STRUCTURE,
-    PACKED_RULES,
     legalize_print,
     run_unknown,
 )
-from relax_mlir.lowering.strategy.op_strategy import current_report, has_expressions
+from relax_mlir.lowering.strategy.op_strategy import current_report
 from relax_mlir.mlir import ir
 from relax_mlir.passes.to_non_dataflow import ToNonDataflow
 from relax_mlir.rewrite.effects import make_all_effects_explicit
@@ -67,7 +75,8 @@ class LegalizeOps(ModulePass):
         target = Target.parse(self.target)
         for function in relax_functions(module):
             # Selection by size may create conditionals, which dataflow blocks do not allow.
-            if any(has_expressions(op.name, target) for op in ops_of(function.operation)):
+            classes = {cls for op in ops_of(function.operation) if (cls := op_class(op)) is not None}
+            if any(has_implementations(cls, target) for cls in classes):
                 ToNonDataflow().run_on_function(function, module, ctx)
         implementations = _Implementations(Legalizer(module), target)
         for op in relax_ops(module):
@@ -101,7 +110,9 @@ class _Implementations:
         return () if self._selecting is None else self._selecting.made
 
     def legalize(self, op: ir.Operation, call: OpCall, rule: Rule | None) -> Sequence[Arg]:
-        if rule is not None and current_report() is None and not has_expressions(op.name, self.target):
+        cls = op_class(op)
+        assert cls is not None
+        if rule is not None and current_report() is None and not has_implementations(cls, self.target):
             return rule(self.legalizer, call)
         if self._selecting is None:
             # Tensor expressions take long to import, and most modules have none.
@@ -113,15 +124,14 @@ class _Implementations:
 
 def _legalized(implementations: _Implementations, op: ir.Operation, cls: type[RelaxOp]) -> ir.Value | None:
     """The replacement of the result of `op` at level R1; None for ops that stay."""
-    packed = PACKED_RULES.get(op.name)
-    if packed is not None:
-        return packed(op, cls.args_of(op))
+    if (call := runtime_rule_for(cls)) is not None:
+        return call(op, cls.args_of(op))
     if (unknown := run_unknown(op, cls)) is not None:
         return unknown
     if op.name in ops_with(KeptAtR1):
         return None
-    rule = rule_for(op.name, cls.__module__.rpartition(".")[2])
-    if rule is None and not has_expressions(op.name, implementations.target):
+    rule = rule_for(cls)
+    if rule is None and not has_implementations(cls, implementations.target):
         reason = "has no legalisation; it cannot be compiled to native code"
         if op.name in ops_with(OnMemory):
             reason = 'is explicit memory, which the virtual machine runs: build with exec_mode="bytecode"'

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.linear_algebra import ELLIPSIS, EinsumOp, MatmulOp, parsed
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.lowering.legalize.prim_bodies import elementwise
-from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
+from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, expression, lower
 from relax_mlir.mlir import ir, linalg
 from relax_mlir.scalars.arithmetic import add, compute_dtype, const, convert, multiply
 from relax_mlir.scalars.linalg_builders import generic
 from relax_mlir.symbolic import Dim
+
+if TYPE_CHECKING:
+    from relax_mlir.dialects.types import StructInfo
+    from relax_mlir.expr import Attrs
+    from relax_mlir.te import Tensor as TETensor
+
 
 # Contractions: sums of products of two tensors.
 
@@ -77,7 +85,7 @@ def zeroed(prim: PrimBody) -> ir.Value:
     return filled
 
 
-@legalization("relax.matmul")
+@lower(MatmulOp)
 def legalize_matmul(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     result = op.results[0]
     assert result.dtype is not None
@@ -106,3 +114,29 @@ def _batched(prim: PrimBody) -> Sequence[ir.Value]:
     axes1 = [*range(batch - max(rank1 - 2, 0), batch), *([batch] if rows else []), total]
     axes2 = [*range(batch - max(rank2 - 2, 0), batch), total, *([batch + rows] if columns else [])]
     return [contraction(prim, axes1, axes2, zeroed(prim))]
+
+
+LOW_PRECISION = ("float16", "bfloat16")
+
+
+@expression(EinsumOp)
+def einsum(attrs: Attrs, inputs: Sequence[TETensor], out_type: StructInfo) -> TETensor:
+    """Multiply the tensors pairwise; each step sums over the axes that neither later operands nor the result use."""
+    from relax_mlir import topi  # most modules have no tensor expressions
+
+    found = parsed(attrs.subscripts, len(inputs))
+    dtype = inputs[0].dtype
+    is_wide = len(inputs) > 2 and dtype in LOW_PRECISION
+    tensors = [topi.cast(tensor, "float32") for tensor in inputs] if is_wide else list(inputs)
+    total, text = tensors[0], found.operands[0]
+    for number in range(1, len(tensors) - 1):
+        rest = "".join((*found.operands[number + 1 :], found.result))
+        pair = text + found.operands[number]
+        kept = "".join(dict.fromkeys(c for c in pair if c in rest and c != "."))
+        kept = (ELLIPSIS if ELLIPSIS in pair else "") + kept
+        total = topi.einsum(f"{text},{found.operands[number]}->{kept}", total, tensors[number])
+        text = kept
+    if len(tensors) == 1:
+        return topi.einsum(f"{text}->{found.result}", total)
+    total = topi.einsum(f"{text},{found.operands[-1]}->{found.result}", total, tensors[-1])
+    return topi.cast(total, dtype) if is_wide else total

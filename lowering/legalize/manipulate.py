@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
@@ -12,7 +13,21 @@ from relax_mlir.dialects.attributes import Pattern
 from relax_mlir.dialects.base import normalize_axis
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.manipulate import (
+    BroadcastToOp,
+    ConcatOp,
+    FlipOp,
+    MeshgridOp,
+    OuterOp,
+    PermuteDimsOp,
+    RepeatOp,
+    ReverseSequenceOp,
+    RollOp,
     Slice,
+    SplitOp,
+    StackOp,
+    StridedSliceOp,
+    TakeOp,
+    TileOp,
     grid_order,
     permutation,
     split_slices,
@@ -30,18 +45,24 @@ from relax_mlir.lowering.legalize.prim_bodies import (
     is_empty,
     sizes_of,
 )
-from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
+from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, expression, lower
 from relax_mlir.mlir import arith, cf, ir, linalg, scf, tensor
 from relax_mlir.op import expand_dims, flatten, reshape
 from relax_mlir.scalars.arithmetic import Scalar, compute_dtype, const, convert, multiply, widened
 from relax_mlir.scalars.linalg_builders import generic, identity, projection
 from relax_mlir.symbolic import Dim
 
+if TYPE_CHECKING:
+    from relax_mlir.dialects.types import StructInfo
+    from relax_mlir.expr import Attrs
+    from relax_mlir.te import Tensor as TETensor
+
+
 JOINED = 64
 """The maximum number of operands of a prim func that concatenates."""
 
 
-@legalization("relax.permute_dims")
+@lower(PermuteDimsOp)
 def legalize_permute_dims(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     axes = permutation(op.args, len(op.operands[0].shape))
 
@@ -54,12 +75,12 @@ def legalize_permute_dims(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     return lz.prim(op.args.op, op.operands, op.results, body, pattern="injective", key=tuple(axes))
 
 
-@legalization("relax.broadcast_to")
+@lower(BroadcastToOp)
 def legalize_broadcast_to(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     return lz.prim(op.args.op, op.operands, op.results, elementwise(lambda x: x), pattern="broadcast")
 
 
-@legalization("relax.concat")
+@lower(ConcatOp)
 def legalize_concat(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     axis = normalize_axis(op.args.op, op.args.int_attr("axis"), len(op.results[0].shape or ()))
     return concatenated(lz, op, axis)
@@ -101,7 +122,7 @@ def _joined(operands: Sequence[Arg], axis: int) -> Tensor:
     return Tensor((*first.shape[:axis], total, *first.shape[axis + 1 :]), first.info.dtype)
 
 
-@legalization("relax.split")
+@lower(SplitOp)
 def legalize_split(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     x = op.operands[0]
     axis = normalize_axis(op.args.op, op.args.int_attr("axis"), len(x.shape))
@@ -113,7 +134,7 @@ def legalize_split(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     return found
 
 
-@legalization("relax.strided_slice")
+@lower(StridedSliceOp)
 def legalize_strided_slice(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     x, result = op.operands[0], op.results[0]
     slices: dict[int, Slice] = {}
@@ -165,7 +186,7 @@ def _key(slices: dict[int, Slice]) -> tuple[tuple[int, str, int], ...]:
     return tuple((axis, str(part.begin), part.stride) for axis, part in slices.items())
 
 
-@legalization("relax.take")
+@lower(TakeOp)
 def legalize_take(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     x, indices = op.operands
     axis, mode = take_axis(op.args, len(x.shape)), op.args.str_attr("mode")
@@ -346,7 +367,7 @@ Places = Callable[[Sequence[Index]], Sequence[Index]]
 """Maps indices of the result to those of the input."""
 
 
-@legalization("relax.flip")
+@lower(FlipOp)
 def legalize_flip(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     x = op.operands[0]
     axis = normalize_axis(op.args.op, op.args.int_attr("axis"), len(x.shape))
@@ -358,7 +379,7 @@ def legalize_flip(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     return [_gathered(lz, op, x, places, axis)]
 
 
-@legalization("relax.roll")
+@lower(RollOp)
 def legalize_roll(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     x, shape = op.operands[0], op.operands[0].shape
     shifts = op.args.ints_attr("shift")
@@ -406,7 +427,7 @@ def _number(prim: PrimBody, dim: Dim) -> int | Index:
     return dim if isinstance(dim, int) else prim.index(dim)
 
 
-@legalization("relax.tile")
+@lower(TileOp)
 def legalize_tile(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     """Repeat each dimension as a whole: a dimension of copies precedes it."""
     x, repeats = op.operands[0], op.args.ints_attr("repeats")
@@ -423,7 +444,7 @@ def legalize_tile(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     return [_spread(lz, op, x, shape, kept)]
 
 
-@legalization("relax.repeat")
+@lower(RepeatOp)
 def legalize_repeat(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     """Repeat each element: along the last axis by gathering, else by copying rows."""
     x, repeats, axis = op.operands[0], op.args.int_attr("repeats"), 0
@@ -484,14 +505,14 @@ def _gathered(lz: Legalizer, op: OpCall, x: Arg, places: Callable[[PrimBody], Pl
 # Legalisation of stack, meshgrid and outer.
 
 
-@legalization("relax.stack")
+@lower(StackOp)
 def legalize_stack(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     """Concatenate views with an added dimension of size 1."""
     axis = normalize_axis(op.args.op, op.args.int_attr("axis"), len(op.results[0].shape or ()))
     return concatenated(lz, replace(op, operands=tuple(_with_axis(x, axis) for x in op.operands)), axis)
 
 
-@legalization("relax.outer")
+@lower(OuterOp)
 def legalize_outer(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     x1, x2 = op.operands
     rule, dtype = widened(multiply), dtype_of(x1)
@@ -505,7 +526,7 @@ def _with_axis(x: Arg, axis: int) -> Arg:
     return Arg(view.ssa, view.tensor_info)
 
 
-@legalization("relax.meshgrid")
+@lower(MeshgridOp)
 def legalize_meshgrid(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     order = grid_order(op.args, len(op.operands))
     rank = len(order)
@@ -519,3 +540,11 @@ def legalize_meshgrid(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
 
         found += lz.prim(op.args.op, [x], [result], body, pattern="broadcast", key=(rank, *place))
     return found
+
+
+@expression(ReverseSequenceOp)
+def reverse_sequence(attrs: Attrs, inputs: Sequence[TETensor], out_type: StructInfo) -> TETensor:
+    """Reverse the first elements along an axis, as many as the length of each sequence."""
+    from relax_mlir import topi  # most modules have no tensor expressions
+
+    return topi.reverse_sequence(inputs[0], inputs[1], attrs.seq_axis, attrs.batch_axis)

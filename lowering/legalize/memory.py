@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.dtypes import DType
-from relax_mlir.dialects.memory import view_bytes, view_offset
+from relax_mlir.dialects.memory import MemoryViewOp, view_bytes, view_offset
 from relax_mlir.lowering.legalize.prim_bodies import Index, is_empty
-from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
+from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, lower
 from relax_mlir.mlir import arith, cf, ir, linalg, tensor
 from relax_mlir.scalars.arithmetic import Scalar, const
 from relax_mlir.scalars.linalg_builders import generic, identity
 from relax_mlir.symbolic import Dim
 
 
-@legalization("relax.memory_view")
+@lower(MemoryViewOp)
 def legalize_memory_view(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     """Assemble each element from pieces of equal size, the largest that is aligned in both tensors."""
     x, result = op.operands[0], op.results[0]

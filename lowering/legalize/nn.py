@@ -8,11 +8,25 @@ from __future__ import annotations
 
 import math as pymath
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from relax_mlir import symbolic
-from relax_mlir.dialects.base import OpArgs, normalize_axes, normalize_axis
+from relax_mlir.dialects.base import normalize_axes, normalize_axis
 from relax_mlir.dialects.dtypes import DType
-from relax_mlir.dialects.nn import head_group
+from relax_mlir.dialects.nn import (
+    AttentionBiasOp,
+    AttentionOp,
+    AttentionVarLenOp,
+    BatchNormOp,
+    DropoutOp,
+    GroupNormOp,
+    InstanceNormOp,
+    LayerNormOp,
+    LogSoftmaxOp,
+    RmsNormOp,
+    SoftmaxOp,
+    head_group,
+)
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.lowering.legalize.linear_algebra import zeroed
 from relax_mlir.lowering.legalize.prim_bodies import (
@@ -21,10 +35,10 @@ from relax_mlir.lowering.legalize.prim_bodies import (
     elementwise_prim,
     is_empty,
     register,
-    reshaped,
     sizes_of,
 )
-from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
+from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, expression, lower
+from relax_mlir.lowering.strategy.op_strategy import KernelRequest
 from relax_mlir.mlir import arith, ir, linalg, math, tensor
 from relax_mlir.scalars.arithmetic import (
     Scalar,
@@ -35,15 +49,18 @@ from relax_mlir.scalars.arithmetic import (
     const,
     convert,
     maximum,
-    minimum,
     multiply,
     narrow,
-    select,
     widen,
     widened,
 )
 from relax_mlir.scalars.linalg_builders import broadcast_map, generic, identity, projection
 from relax_mlir.symbolic import Dim
+
+if TYPE_CHECKING:
+    from relax_mlir.dialects.types import StructInfo
+    from relax_mlir.expr import Attrs
+    from relax_mlir.te import Tensor as TETensor
 
 
 def _gelu(dtype: DType, x: Scalar) -> Scalar:
@@ -86,7 +103,7 @@ ACTIVATIONS: dict[str, ScalarRule] = {
 register(ACTIVATIONS)
 
 
-@legalization("relax.nn_softmax", "relax.nn_log_softmax")
+@lower(SoftmaxOp, LogSoftmaxOp)
 def legalize_softmax(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     kernel = op.args.op.removeprefix("nn_")
     data = op.operands[0]
@@ -125,7 +142,7 @@ def _softmax(prim: PrimBody, axis: int, *, logarithm: bool) -> Sequence[ir.Value
     return rows.map([largest, total], [], result)
 
 
-@legalization("relax.nn_layer_norm")
+@lower(LayerNormOp)
 def legalize_layer_norm(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     center, scale = op.args.bool_attr("center"), op.args.bool_attr("scale")
     axes, epsilon = _axes(op), op.args.float_attr("epsilon")
@@ -175,7 +192,7 @@ def normalized(
     return rows.map([mean, inverse], parameters, result, at)
 
 
-@legalization("relax.nn_rms_norm")
+@lower(RmsNormOp)
 def legalize_rms_norm(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     axes, epsilon = _axes(op), op.args.float_attr("epsilon")
     return lz.prim(
@@ -313,110 +330,12 @@ def norm_attrs(axes: Sequence[int], epsilon: float) -> dict[str, ir.Attribute]:
     }
 
 
-# Legalisation of activations: one scalar rule each.
-
-
-SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
-"""Klambauer et al., Self-Normalizing Neural Networks, 2017."""
-
-
-def _positive(dtype: DType, x: Scalar, otherwise: Scalar) -> Scalar:
-    """`x` where it is above 0."""
-    return select(dtype, compare(dtype, "gt", x, const(dtype, 0)), x, otherwise)
-
-
-def _elu(dtype: DType, x: Scalar, alpha: float) -> Scalar:
-    return _positive(dtype, x, multiply(dtype, math.expm1(x), const(dtype, alpha)))
-
-
-def _selu(dtype: DType, x: Scalar) -> Scalar:
-    return multiply(dtype, _elu(dtype, x, SELU_ALPHA), const(dtype, SELU_SCALE))
-
-
-def _held(dtype: DType, x: Scalar, low: float, high: float) -> Scalar:
-    return minimum(dtype, maximum(dtype, x, const(dtype, low)), const(dtype, high))
-
-
-def _hardswish(dtype: DType, x: Scalar) -> Scalar:
-    gate = _held(dtype, add(dtype, x, const(dtype, 3)), 0, 6)
-    return arith.divf(multiply(dtype, x, gate), const(dtype, 6))
-
-
-def _mish(dtype: DType, x: Scalar) -> Scalar:
-    """``tanh(log(1 + e))`` is ``n / (n + 2)`` with ``n = e * (e + 2)``; it rounds to 1 long before x is 30."""
-    e = math.exp(minimum(dtype, x, const(dtype, 30)))
-    n = multiply(dtype, e, add(dtype, e, const(dtype, 2)))
-    return multiply(dtype, x, arith.divf(n, add(dtype, n, const(dtype, 2))))
-
-
-def _relu6(dtype: DType, x: Scalar) -> Scalar:
-    return _held(dtype, x, 0, 6)
-
-
-register(
-    {
-        "nn_hardswish": widened(_hardswish),
-        "nn_mish": widened(_mish),
-        "nn_relu6": widened(_relu6),
-        "nn_selu": widened(_selu),
-    }
-)
-
-
-def _leakyrelu(args: OpArgs, dtype: DType, x: Scalar) -> Scalar:
-    return _positive(dtype, x, multiply(dtype, x, const(dtype, args.float_attr("alpha"))))
-
-
-def _hardsigmoid(args: OpArgs, dtype: DType, x: Scalar) -> Scalar:
-    alpha, beta = (const(dtype, args.float_attr(name)) for name in ("alpha", "beta"))
-    return _held(dtype, add(dtype, multiply(dtype, x, alpha), beta), 0, 1)
-
-
-def _softplus(args: OpArgs, dtype: DType, x: Scalar) -> Scalar:
-    """Clamp the argument of the exponential to the threshold, above which it may overflow and is not needed."""
-    beta, threshold = (const(dtype, args.float_attr(name)) for name in ("beta", "threshold"))
-    scaled = multiply(dtype, x, beta)
-    small = arith.divf(math.log1p(math.exp(minimum(dtype, scaled, threshold))), beta)
-    return select(dtype, compare(dtype, "gt", scaled, threshold), x, small)
-
-
-WITH_NUMBERS: dict[str, Callable[[OpArgs, DType, Scalar], Scalar]] = {
-    "nn_elu": lambda args, dtype, x: _elu(dtype, x, args.float_attr("alpha")),
-    "nn_hardsigmoid": _hardsigmoid,
-    "nn_leakyrelu": _leakyrelu,
-    "nn_softplus": _softplus,
-}
-"""The scalar rules of activations with float attributes."""
-NUMBERS = ("alpha", "beta", "threshold")
-"""The names of these attributes."""
-
-
-@legalization(*(f"relax.{name}" for name in WITH_NUMBERS))
-def legalize_with_numbers(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
-    rule, dtype = WITH_NUMBERS[op.args.op], dtype_of(op.operands[0])
-    apply = widened(lambda wide, x: rule(op.args, wide, x))
-    key = tuple(op.args.float_attr(name) for name in NUMBERS if name in op.args.attrs)
-    return elementwise_prim(lz, op, lambda x: apply(dtype, x), key)
-
-
-@legalization("relax.nn_prelu")
-def legalize_prelu(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
-    """Reshape the slopes so that they broadcast to the data."""
-    data, alpha = op.operands
-    axis = normalize_axis(op.args.op, op.args.int_attr("axis"), len(data.shape))
-    slopes = reshaped(alpha, [*alpha.shape, *(1 for _ in data.shape[axis + 1 :])])
-    dtype = dtype_of(data)
-    apply = widened(lambda wide, x, slope: _positive(wide, x, multiply(wide, x, slope)))
-    call = OpCall(op.args, (data, slopes), op.results)
-    return elementwise_prim(lz, call, lambda x, slope: apply(dtype, x, slope))
-
-
 # Legalisation of attention: one prim func, which names a kernel that may replace it.
 #
 # Its linalg body, two contractions around a softmax, defines the semantics; it reads every operand in place.
 
 
-@legalization("relax.nn_attention", "relax.nn_attention_bias")
+@lower(AttentionOp, AttentionBiasOp)
 def legalize_attention(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     scale = None if op.args.is_unit("scale") else op.args.float_attr("scale")
     causal = None if op.args.is_unit("causal_mask") else op.args.str_attr("causal_mask")
@@ -570,7 +489,7 @@ class _Reference:
 # Legalisation of batch norm: sums over the channels in training, then one pass over the elements.
 
 
-@legalization("relax.nn_batch_norm")
+@lower(BatchNormOp)
 def legalize_batch_norm(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     data, gamma, beta, *moving = op.operands
     args, dtype = op.args, _known(data.info.dtype)
@@ -691,7 +610,7 @@ def _known(dtype: DType | None) -> DType:
 # The body splits the channels of a group norm into two dimensions, groups and the channels of a group.
 
 
-@legalization("relax.nn_group_norm", "relax.nn_instance_norm")
+@lower(GroupNormOp, InstanceNormOp)
 def legalize_group_norm(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     name, args, rank = op.args.op, op.args, len(op.operands[0].shape)
     channel = normalize_axis(name, args.int_attr("channel_axis"), rank)
@@ -759,19 +678,31 @@ def _split(prim: PrimBody, value: ir.Value, axis: int, groups: int) -> ir.Value:
 # Legalisation of ops that keep the order of elements: batch_flatten, dropout, and gradient markers.
 
 
-@legalization("relax.nn_batch_flatten")
-def legalize_batch_flatten(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
-    return [reshaped(op.operands[0], op.results[0].known_shape or ())]
-
-
-@legalization("relax.grad_no_grad", "relax.grad_start_checkpoint", "relax.grad_end_checkpoint")
-def legalize_mark(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
-    return op.operands
-
-
-@legalization("relax.nn_dropout")
+@lower(DropoutOp)
 def legalize_dropout(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     data = op.operands[0]
     dtype = dtype_of(data)
     ones = elementwise_prim(lz, OpCall(op.args, (data,), (data.info,)), lambda x: const(dtype, 1))
     return [data, *ones]
+
+
+# Attention over packed sequences of different lengths, as loops over each sequence.
+
+
+def _attention_kernel(attrs: Attrs, inputs: Sequence[TETensor]) -> KernelRequest:
+    """The attention kernel that may replace the loops."""
+    names = {"starts": inputs[3], "key_starts": inputs[4]}
+    told: dict[str, str | float] = {
+        name: "unsigned" if at.dtype.startswith("u") else "signed" for name, at in names.items()
+    }
+    told |= {name: attrs[name] for name in ("scale", "causal_mask") if attrs[name] is not None}
+    return KernelRequest("attention_var_len", told)
+
+
+@expression(AttentionVarLenOp, kernel=_attention_kernel)
+def attention_var_len(attrs: Attrs, inputs: Sequence[TETensor], out_type: StructInfo) -> TETensor:
+    """For each query of each sequence: the weighted sum of the values of the visible keys."""
+    # Most modules have no tensor expressions.
+    from relax_mlir.lowering.legalize.attention_loops import attention_loops
+
+    return attention_loops(attrs, inputs, out_type)

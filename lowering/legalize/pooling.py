@@ -5,24 +5,44 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import ml_dtypes
 from relax_mlir import symbolic
+from relax_mlir.dialects import dtypes
+from relax_mlir.dialects.convolution import SPATIAL
 from relax_mlir.dialects.dtypes import DType
-from relax_mlir.dialects.pooling import Pooling
+from relax_mlir.dialects.pooling import (
+    AdaptiveAvgPool1dOp,
+    AdaptiveAvgPool2dOp,
+    AdaptiveAvgPool3dOp,
+    AdaptiveMaxPool1dOp,
+    AdaptiveMaxPool2dOp,
+    AdaptiveMaxPool3dOp,
+    AvgPool1dOp,
+    AvgPool2dOp,
+    AvgPool3dOp,
+    MaxPool1dOp,
+    MaxPool2dOp,
+    MaxPool3dOp,
+    Pooling,
+)
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.lowering.legalize.prim_bodies import Index, require_windows, surrounded
-from relax_mlir.lowering.legalize.reduce import extreme
-from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
+from relax_mlir.lowering.legalize.reduce import extreme, pooled
+from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, expression, lower
+from relax_mlir.lowering.strategy.op_strategy import DEFAULT_PLEVEL
 from relax_mlir.mlir import arith, ir, linalg, tensor
 from relax_mlir.scalars.arithmetic import Scalar, add, compute_dtype, const, convert, maximum
 from relax_mlir.scalars.linalg_builders import generic, identity
 
+if TYPE_CHECKING:
+    from relax_mlir.dialects.types import StructInfo
+    from relax_mlir.expr import Attrs
+    from relax_mlir.te import Tensor as TETensor
 
-@legalization(
-    *("relax.nn_max_pool1d", "relax.nn_max_pool2d", "relax.nn_max_pool3d"),
-    *("relax.nn_avg_pool1d", "relax.nn_avg_pool2d", "relax.nn_avg_pool3d"),
-)
+
+@lower(MaxPool1dOp, MaxPool2dOp, MaxPool3dOp, AvgPool1dOp, AvgPool2dOp, AvgPool3dOp)
 def legalize_pooling(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     pool, result = Pooling.of(op.args), op.results[0]
     assert result.dtype is not None
@@ -198,3 +218,58 @@ def _as_float(count: Index, dtype: DType) -> Scalar:
 def _known(dtype: DType | None) -> DType:
     assert dtype is not None
     return dtype
+
+
+# Adaptive pooling by topi, or as a reduction if one window covers the whole input.
+
+AVERAGES = (AdaptiveAvgPool1dOp, AdaptiveAvgPool2dOp, AdaptiveAvgPool3dOp)
+MAXIMA = (AdaptiveMaxPool1dOp, AdaptiveMaxPool2dOp, AdaptiveMaxPool3dOp)
+
+
+def _adaptive(attrs: Attrs, data: TETensor, out_type: StructInfo, kind: str) -> TETensor:
+    """Adaptive pooling of any layout; means of 16-bit floats are computed in float32."""
+    from relax_mlir import topi  # most modules have no tensor expressions
+    from relax_mlir.topi.manipulate import reordered
+
+    assert isinstance(out_type, Tensor) and out_type.known_shape is not None
+    letters = SPATIAL[len(attrs.layout) - 2]
+    sizes = dict(zip(attrs.out_layout, out_type.known_shape, strict=True))
+    wide = compute_dtype(dtypes.dtype(data.dtype)).name if kind == "avg" else data.dtype
+    given = data if wide == data.dtype else topi.cast(data, wide)
+    function = {1: topi.nn.adaptive_pool1d, 2: topi.nn.adaptive_pool, 3: topi.nn.adaptive_pool3d}[
+        len(letters)
+    ]
+    found = function(given, [sizes[letter] for letter in letters], kind, attrs.layout)
+    return reordered(
+        "adaptive_pool",
+        found if wide == data.dtype else topi.cast(found, data.dtype),
+        attrs.layout,
+        attrs.out_layout,
+    )
+
+
+@expression(*AVERAGES)
+def adaptive_average(attrs: Attrs, inputs: Sequence[TETensor], out_type: StructInfo) -> TETensor:
+    """The mean of each window."""
+    return _adaptive(attrs, inputs[0], out_type, "avg")
+
+
+@expression(*MAXIMA)
+def adaptive_maximum(attrs: Attrs, inputs: Sequence[TETensor], out_type: StructInfo) -> TETensor:
+    """The maximum of each window."""
+    return _adaptive(attrs, inputs[0], out_type, "max")
+
+
+def _is_one_window(attrs: Attrs, inputs: Sequence[TETensor], out_type: StructInfo) -> bool:
+    """True if one window covers the whole input, in the layout of the result."""
+    assert isinstance(out_type, Tensor) and out_type.known_shape is not None
+    sizes = dict(zip(attrs.out_layout, out_type.known_shape, strict=True))
+    spatial = SPATIAL[len(attrs.layout) - 2]
+    return bool(attrs.out_layout == attrs.layout) and all(sizes[letter] == 1 for letter in spatial)
+
+
+@lower(*AVERAGES, *MAXIMA, name="reduction", when=_is_one_window, priority=DEFAULT_PLEVEL + 1)
+def legalize_one_window(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
+    layout = op.args.str_attr("layout")
+    axes = [layout.index(letter) for letter in SPATIAL[len(layout) - 2]]
+    return pooled(lz, op, axes, is_mean="avg" in op.args.op)

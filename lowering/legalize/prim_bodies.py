@@ -10,7 +10,7 @@ from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value
 from relax_mlir.dialects.views import reshape
-from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
+from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, lower
 from relax_mlir.mlir import arith, cf, ir, linalg, tensor
 from relax_mlir.scalars.arithmetic import ScalarRule
 from relax_mlir.scalars.linalg_builders import ScalarBody, broadcast_map, generic, identity
@@ -68,7 +68,7 @@ def register(rules: dict[str, ScalarRule]) -> None:
         rule, dtype = rules[op.args.op], dtype_of(op.operands[0])
         return elementwise_prim(lz, op, lambda *scalars: rule(dtype, *scalars))
 
-    legalization(*(f"relax.{name}" for name in rules))(legalize)
+    lower(*(f"relax.{name}" for name in rules))(legalize)
 
 
 # Slices of tensors at level T, with static or dynamic offsets and sizes.

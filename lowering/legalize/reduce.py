@@ -4,19 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.attributes import ARG_REDUCE
 from relax_mlir.dialects.base import normalize_axis
 from relax_mlir.dialects.dtypes import DType
-from relax_mlir.dialects.reduce import reduced_axes, summed_axes
+from relax_mlir.dialects.reduce import (
+    ArgmaxOp,
+    ArgminOp,
+    CollapseSumLikeOp,
+    CollapseSumToOp,
+    CumprodOp,
+    CumsumOp,
+    LogicalAllOp,
+    LogicalAnyOp,
+    LogsumexpOp,
+    MaxOp,
+    MeanOp,
+    MinOp,
+    ProdOp,
+    StdOp,
+    SumOp,
+    VarianceOp,
+    reduced_axes,
+    summed_axes,
+)
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value
 from relax_mlir.dialects.views import reshape
 from relax_mlir.lowering.legalize.linear_algebra import cast
 from relax_mlir.lowering.legalize.prim_bodies import Window, dtype_of, is_empty, prim_name, sizes_of
-from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
+from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, expression, lower
 from relax_mlir.mlir import arith, cf, ir, linalg, math, scf, tensor
 from relax_mlir.scalars import arithmetic
 from relax_mlir.scalars.arithmetic import (
@@ -30,6 +50,12 @@ from relax_mlir.scalars.arithmetic import (
     widen,
 )
 from relax_mlir.scalars.linalg_builders import generic, identity
+
+if TYPE_CHECKING:
+    from relax_mlir.dialects.types import StructInfo
+    from relax_mlir.expr import Attrs
+    from relax_mlir.te import Tensor as TETensor
+
 
 Finish = Callable[[Scalar], Scalar]
 
@@ -136,7 +162,7 @@ def _reduce(
     return lz.prim(name, op.operands, op.results, body, pattern="reduction", key=reduction.key)
 
 
-@legalization("relax.sum")
+@lower(SumOp)
 def legalize_sum(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     return _reduce(lz, op, lambda prim, r, wide: _sum(prim, r, wide, arithmetic.add))
 
@@ -154,19 +180,19 @@ def summed(lz: Legalizer, op: OpCall, axes: Sequence[int]) -> Sequence[Arg]:
     return lz.prim(name, op.operands, op.results, body, pattern="reduction", key=reduction.key)
 
 
-@legalization("relax.prod")
+@lower(ProdOp)
 def legalize_prod(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     return _reduce(
         lz, op, lambda prim, r, wide: accumulate(prim, r, accumulator(prim, wide, 1), arithmetic.multiply)
     )
 
 
-@legalization("relax.mean")
+@lower(MeanOp)
 def legalize_mean(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     return _reduce(lz, op, _mean)
 
 
-@legalization("relax.logical_any", "relax.logical_all")
+@lower(LogicalAnyOp, LogicalAllOp)
 def legalize_truth(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     reduction = Reduction.of(op)
     wide, bool_ = compute_dtype(reduction.dtype), dtypes.dtype("bool")
@@ -196,7 +222,7 @@ def _mean(prim: PrimBody, reduction: Reduction, wide: DType) -> ir.Value:
     return map_result(total, lambda acc: arith.divf(acc, count))
 
 
-@legalization("relax.variance", "relax.std")
+@lower(VarianceOp, StdOp)
 def legalize_variance(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     """Two passes: the mean into a temporary, then the sum of squared deviations."""
 
@@ -219,7 +245,7 @@ def _add_squared_distance(dtype: DType, x: Scalar, mean: Scalar, acc: Scalar) ->
     return arith.addf(acc, arith.mulf(distance, distance))
 
 
-@legalization("relax.max", "relax.min")
+@lower(MaxOp, MinOp)
 def legalize_extremum(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     reduction = Reduction.of(op)
     dtype = reduction.dtype
@@ -295,7 +321,7 @@ def _is(predicate: arith.CmpIPredicate, prim: PrimBody, axis: int, value: ir.Val
     return arith.cmpi(predicate, prim.dim(prim.ins[0], axis), value)
 
 
-@legalization("relax.argmax", "relax.argmin")
+@lower(ArgmaxOp, ArgminOp)
 def legalize_arg_reduce(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     """Two accumulators, the best value and its position (-1: none yet); no order of iteration is assumed."""
     reduction = Reduction.of(op)
@@ -354,7 +380,7 @@ def _beats(dtype: DType, x: Scalar, best: Scalar, *, greatest: bool) -> tuple[Sc
 # Legalisation of collapse_sum_like and collapse_sum_to: a sum, reshaped to the target.
 
 
-@legalization("relax.collapse_sum_like", "relax.collapse_sum_to")
+@lower(CollapseSumLikeOp, CollapseSumToOp)
 def legalize_collapse(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     data, result = op.operands[0], op.results[0]
     target = result.known_shape
@@ -377,7 +403,7 @@ COMBINE = {"cumsum": (arithmetic.add, 0), "cumprod": (arithmetic.multiply, 1)}
 """The combining rule, and the value before the first element."""
 
 
-@legalization("relax.cumsum", "relax.cumprod")
+@lower(CumsumOp, CumprodOp)
 def legalize_scan(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     name, exclusive, result = op.args.op, op.args.bool_attr("exclusive"), op.results[0]
     assert result.dtype is not None
@@ -457,3 +483,14 @@ def _scan(prim: PrimBody, name: str, axis: int, exclusive: bool) -> Sequence[ir.
         )[0]
         scf.yield_([after, window.insert(written, done)])
     return [loop.results[1]]
+
+
+@expression(LogsumexpOp)
+def logsumexp(attrs: Attrs, inputs: Sequence[TETensor], out_type: StructInfo) -> TETensor:
+    """logsumexp; 16-bit floats are computed in float32."""
+    from relax_mlir import topi  # most modules have no tensor expressions
+
+    (x,) = inputs
+    if x.dtype not in ("float16", "bfloat16"):
+        return topi.logsumexp(x, attrs.axis, attrs.keepdims)
+    return topi.cast(topi.logsumexp(topi.cast(x, "float32"), attrs.axis, attrs.keepdims), x.dtype)

@@ -1,40 +1,44 @@
 """Legalisation rules: each replaces a Relax op by calls of prim funcs (level R0 to R1).
 
-A rule is a function ``rule(lz: Legalizer, op: OpCall) -> Sequence[Arg]``, registered with
-``@legalization("relax.add")``. It calls `Legalizer.prim` once for most ops, several times for ops that decompose, and
-returns the op's results. Tuples are flattened, as operands in `OpCall.operands` and as results.
+A rule is a function ``rule(lz: Legalizer, op: OpCall) -> Sequence[Arg]``, registered with ``@lower(AddOp)`` in the file
+with the name of the file of the op class. It calls `Legalizer.prim` once for most ops, several times for ops that
+decompose, and returns the op's results. Tuples are flattened, as operands in `OpCall.operands` and as results.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
+import importlib.util
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from relax_mlir.dialects.attributes import KERNEL, KERNEL_ATTRS, PATTERN, PRIM_FUNC, Pattern
-from relax_mlir.dialects.base import OpArgs
+from relax_mlir.dialects.base import OpArgs, RelaxOp
 from relax_mlir.dialects.calls import inplace_call
 from relax_mlir.dialects.prim_funcs import seal
 from relax_mlir.dialects.structure import pack, unpack
-from relax_mlir.dialects.types import Tensor, Tuple, dims_attr, struct_info
+from relax_mlir.dialects.types import StructInfo, Tensor, Tuple, dims_attr, struct_info
 from relax_mlir.dialects.value import Value
 from relax_mlir.ir_queries import fresh_name, symbol_names
+from relax_mlir.lowering.strategy.op_strategy import (
+    DEFAULT_PLEVEL,
+    PLAIN,
+    Compute,
+    KernelRequest,
+    OpImplementation,
+    OpStrategy,
+    Schedule,
+    registered_for,
+)
 from relax_mlir.mlir import arith, func, ir, tensor
 from relax_mlir.symbolic import Dim
+from relax_mlir.target import Target
 
-FAMILIES: tuple[str, ...] = (
-    "elementwise",
-    "nn",
-    "reduce",
-    "linear_algebra",
-    "manipulate",
-    "create",
-    "convolution",
-    "pooling",
-    "indexing",
-    "memory",
-)
-"""Modules of `relax_mlir.lowering.legalize` that register rules, the most frequent ones first."""
+if TYPE_CHECKING:
+    from relax_mlir.expr import Attrs
+    from relax_mlir.te import Tensor as TETensor
 
 
 @dataclass(frozen=True)
@@ -230,27 +234,137 @@ def _signature(info: Tensor) -> str:
 
 
 Rule = Callable[[Legalizer, OpCall], Sequence[Arg]]
+RuntimeRule = Callable[[ir.Operation, OpArgs], ir.Value]
+"""Emits a call of the runtime in place of an op, whatever is known about its operands."""
+Condition = Callable[["Attrs", Sequence["TETensor"], StructInfo], bool | str]
+"""Decides if an implementation holds for a call: True, False, or the reason why not for reports."""
+
+
+@dataclass(frozen=True)
+class Implementation:
+    """An implementation of an op among which strategies select: a rule with a condition, or a tensor expression."""
+
+    name: str
+    when: Condition | None
+    priority: int
+    rule: Rule | None = None
+    compute: Compute | None = None
+    schedule: Schedule | None = None
+    kernel: Callable[[Attrs, Sequence[TETensor]], KernelRequest] | None = None
+
+    def add_to(
+        self, strategy: OpStrategy, attrs: Attrs, inputs: Sequence[TETensor], out_type: StructInfo
+    ) -> None:
+        """Add the implementation to the strategy of a call, unless it is not one of the op's."""
+        holds = True if self.when is None else self.when(attrs, inputs, out_type)
+        if holds is False:
+            return
+        unless = holds if isinstance(holds, str) else ""
+        kernel = None if self.kernel is None else self.kernel(attrs, inputs)
+        strategy.add(
+            OpImplementation(
+                self.name, self.compute, self.schedule, self.priority, unless, self.rule, kernel=kernel
+            )
+        )
+
+
 _rules: dict[str, Rule] = {}
+_runtime_rules: dict[str, RuntimeRule] = {}
+_implementations: dict[str, list[Implementation]] = {}
 
 
-def legalization(*op_names: str) -> Callable[[Rule], Rule]:
-    """Register a rule for the ops called `op_names` ("relax.add")."""
+def lower(
+    *ops: type[RelaxOp] | str, name: str = "", when: Condition | None = None, priority: int = DEFAULT_PLEVEL
+) -> Callable[[Rule], Rule]:
+    """Register the rule of ops, given by class or name (``relax.add``).
+
+    With `name` and `when`, the rule is one of several implementations: it is taken for the calls for which the
+    condition holds, if none of a higher `priority` does.
+    """
 
     def register(rule: Rule) -> Rule:
-        for op_name in op_names:
-            _rules[op_name] = rule
+        for op in map(_name, ops):
+            if when is None:
+                _rules[op] = rule
+            else:
+                _implementations.setdefault(op, []).append(Implementation(name, when, priority, rule))
         return rule
 
     return register
 
 
-def rule_for(op_name: str, first: str = "") -> Rule | None:
-    """The rule of an op, or None. `first`: the family to search first; the others are imported on demand."""
-    for family in sorted(FAMILIES, key=lambda each: each != first):
-        if op_name in _rules:
-            break
+def expression(
+    *ops: type[RelaxOp],
+    name: str = PLAIN,
+    when: Condition | None = None,
+    priority: int = DEFAULT_PLEVEL,
+    schedule: Schedule | None = None,
+    kernel: Callable[[Attrs, Sequence[TETensor]], KernelRequest] | None = None,
+) -> Callable[[Compute], Compute]:
+    """Register a tensor expression as an implementation of ops: of their only one, or of those whose `when` holds.
+
+    `kernel` returns the generated kernel that may replace it for a call.
+    """
+
+    def register(compute: Compute) -> Compute:
+        made = Implementation(name, when, priority, compute=compute, schedule=schedule, kernel=kernel)
+        for op in map(_name, ops):
+            _implementations.setdefault(op, []).append(made)
+        return compute
+
+    return register
+
+
+def runtime_call(*ops: type[RelaxOp]) -> Callable[[RuntimeRule], RuntimeRule]:
+    """Register a rule that calls the runtime in place of ops."""
+
+    def register(rule: RuntimeRule) -> RuntimeRule:
+        _runtime_rules.update({_name(op): rule for op in ops})
+        return rule
+
+    return register
+
+
+def _name(op: type[RelaxOp] | str) -> str:
+    return op if isinstance(op, str) else op.OPERATION_NAME
+
+
+@functools.cache
+def _import_family(module: str) -> None:
+    """Import the lowering of the op classes of `module`: the file of the same name in this folder."""
+    package, _, family = module.rpartition(".")
+    if package == "relax_mlir.dialects" and importlib.util.find_spec(
+        f"relax_mlir.lowering.legalize.{family}"
+    ):
         importlib.import_module(f"relax_mlir.lowering.legalize.{family}")
-    return _rules.get(op_name)
+
+
+def rule_for(op: type[RelaxOp]) -> Rule | None:
+    """The rule of an op, or None."""
+    _import_family(op.__module__)
+    return _rules.get(op.OPERATION_NAME)
+
+
+def runtime_rule_for(op: type[RelaxOp]) -> RuntimeRule | None:
+    """The rule that calls the runtime in place of an op, or None."""
+    _import_family(op.__module__)
+    return _runtime_rules.get(op.OPERATION_NAME)
+
+
+def built_in(op: type[RelaxOp]) -> list[Implementation]:
+    """The built-in implementations of an op besides its rule."""
+    _import_family(op.__module__)
+    return _implementations.get(op.OPERATION_NAME, [])
+
+
+def is_lowered(op: type[RelaxOp]) -> bool:
+    """True if the op has any built-in implementation."""
+    return bool(rule_for(op) or runtime_rule_for(op) or built_in(op))
+
+
+def has_implementations(op: type[RelaxOp], target: Target) -> bool:
+    """True if strategies select among implementations of the op, built-in ones or those of a user."""
+    return bool(built_in(op)) or bool(registered_for(op.OPERATION_NAME, target))
 
 
 def op_call(op: ir.Operation, args: OpArgs) -> OpCall:

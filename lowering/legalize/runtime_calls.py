@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from relax_mlir import symbolic
 from relax_mlir.diagnostics import where
-from relax_mlir.dialects.base import OpArgs, RelaxOp, ir_fields
+from relax_mlir.dialects.base import RelaxOp, ir_fields
 from relax_mlir.dialects.calls import CallPackedOp, CallPurePackedOp
 from relax_mlir.dialects.effects import PRINT
 from relax_mlir.dialects.structure import ShapeExprOp, pack, unpack
@@ -22,8 +22,6 @@ RUNTIME_PREFIX = "relax_mlir.run."
 
 UNIQUE = f"{RUNTIME_PREFIX}unique"
 NONZERO = f"{RUNTIME_PREFIX}nonzero"
-
-PackedRule = Callable[[ir.Operation, OpArgs], ir.Value]
 
 
 def call_runtime(
@@ -45,22 +43,6 @@ def call_runtime(
         attributes={"func": ir.StringAttr.get(function), "arg_spec": ir.ArrayAttr.get(spec)},
         loc=location,
     ).results[0]
-
-
-def _unique(op: ir.Operation, args: OpArgs) -> ir.Value:
-    flags = [args.attrs[name] for name in ("sorted", "return_index", "return_inverse", "return_counts")]
-    axis = [] if args.is_unit("axis") else [args.attrs["axis"]]
-    return call_runtime(
-        UNIQUE, list(op.operands), [*flags, ir.StringAttr.get(where(op)), *axis], op.results[0].type
-    )
-
-
-def _nonzero(op: ir.Operation, args: OpArgs) -> ir.Value:
-    return call_runtime(NONZERO, list(op.operands), [], op.results[0].type)
-
-
-PACKED_RULES: dict[str, PackedRule] = {"relax.unique": _unique, "relax.nonzero": _nonzero}
-"""Ops that are calls of the runtime, whatever is known about their operands."""
 
 
 # Legalisation of print: a call of a function of the runtime.
@@ -90,19 +72,6 @@ def legalize_print(op: ir.Operation) -> None:
 RUN_OP = "relax_mlir.run.op"
 RUN_SHAPE_TO_TENSOR = "relax_mlir.run.shape_to_tensor"
 RUN_TENSOR_TO_SHAPE = "relax_mlir.run.tensor_to_shape"
-
-SYMBOLIC_ATTRIBUTES = (
-    "begin",
-    "count",
-    "depth",
-    "end",
-    "shape",
-    "start",
-    "relative_byte_offset",
-    "pad_width",
-    "output_size",
-)
-"""Attributes that contain expressions of the symbols in scope, or lists of them."""
 
 
 def run_unknown(op: ir.Operation, cls: type[RelaxOp]) -> ir.Value | None:
@@ -166,7 +135,8 @@ def _run(op: ir.Operation, cls: type[RelaxOp], infos: list[StructInfo]) -> ir.Va
             operands.append(value)
             grouping.append(".")
     attributes = {name: op.attributes[name] for name in ir_fields(cls)[1]}
-    names = list(dict.fromkeys(_symbols(attributes)))
+    held = [attributes[name] for name in cls.dim_attributes()]
+    names = list(dict.fromkeys(symbol for attribute in held for symbol in _symbols(attribute)))
     if names:
         values = dims_attr([symbolic.symbol(name) for name in names])
         operands.append(
@@ -181,9 +151,7 @@ def _run(op: ir.Operation, cls: type[RelaxOp], infos: list[StructInfo]) -> ir.Va
     return call_runtime(RUN_OP, operands, literals, op.results[0].type, literals_first=True)
 
 
-def _symbols(attributes: dict[str, ir.Attribute]) -> Iterator[str]:
-    for name in SYMBOLIC_ATTRIBUTES:
-        given = attributes.get(name)
-        for item in given if isinstance(given, ir.ArrayAttr) else [given]:
-            if isinstance(item, ir.StringAttr):
-                yield from symbolic.symbols(symbolic.to_dim(item.value))
+def _symbols(attribute: ir.Attribute) -> Iterator[str]:
+    for item in attribute if isinstance(attribute, ir.ArrayAttr) else [attribute]:
+        if isinstance(item, ir.StringAttr):
+            yield from symbolic.symbols(symbolic.to_dim(item.value))

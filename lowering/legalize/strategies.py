@@ -10,6 +10,7 @@ from relax_mlir import symbolic, te
 from relax_mlir.builder import BlockBuilder
 from relax_mlir.diagnostics import where
 from relax_mlir.dialects.attributes import BY_SIZE, KERNEL, KERNEL_ATTRS, PRIM_FUNC
+from relax_mlir.dialects.base import op_class
 from relax_mlir.dialects.location import replacing
 from relax_mlir.dialects.prim_funcs import seal
 from relax_mlir.dialects.structure import prim_value
@@ -25,7 +26,7 @@ from relax_mlir.lowering.kernels.registry import Request
 from relax_mlir.lowering.kernels.select_kernels import generator_of
 from relax_mlir.lowering.kernels.windows.window_match import lie_apart, terms_of
 from relax_mlir.lowering.legalize.outline_branches import RELATIONS
-from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, Rule
+from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, Rule, built_in
 from relax_mlir.lowering.strategy.op_strategy import (
     DEFAULT_PLEVEL,
     PLAIN,
@@ -35,7 +36,6 @@ from relax_mlir.lowering.strategy.op_strategy import (
     Selection,
     SpecializedCondition,
     StrategyDecision,
-    built_in,
     current_report,
     registered_for,
     select,
@@ -259,7 +259,7 @@ def computed(
     return outputs
 
 
-OWN = "relax_mlir.strategy.implementations."
+OWN = "relax_mlir.lowering.legalize."
 """Name prefix of the modules with built-in schedules."""
 
 
@@ -404,14 +404,19 @@ def strategies_of(op: ir.Operation, call: OpCall, rule: Rule | None, target: Tar
         ArgumentError: a strategy returns something else.
     """
     given: list[OpStrategy] = []
-    for strategy in (*registered_for(op.name, target), *built_in(op.name)):
-        found = strategy(Attrs.of(op), placeholders(call), out_type(call), target)
+    attrs, inputs, info = Attrs.of(op), placeholders(call), out_type(call)
+    for strategy in registered_for(op.name, target):
+        found = strategy(attrs, inputs, info, target)
         if not isinstance(found, OpStrategy):
             name = getattr(strategy, "__name__", repr(strategy))
             raise ArgumentError(
                 f"{where(op)}: {op.name}: the strategy '{name}' returns {found!r}, expected an OpStrategy"
             )
         given.append(found)
+    own, cls = OpStrategy(), op_class(op)
+    for implementation in () if cls is None else built_in(cls):
+        implementation.add_to(own, attrs, inputs, info)
+    given.append(own)
     return given if rule is None else [*given, builtin_strategy(call, rule, target)]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextvars
-import importlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -279,7 +278,7 @@ def holding(strategies: Sequence[OpStrategy]) -> list[OpImplementation]:
     return [c.implementation for c in sorted(found, key=lambda candidate: -candidate.implementation.plevel)]
 
 
-# The strategies of each op: the built-in ones, and those that users register.
+# The strategies that users register.
 
 Strategy: TypeAlias = "Callable[[Attrs, Sequence[Tensor], StructInfo, Target], OpStrategy]"
 """Takes the attributes of a call, placeholders for its operands, the struct info of its result and the target;
@@ -298,48 +297,6 @@ class Registered:
         """True if `target` has the features for which the strategy was registered."""
         return _features(self.target) <= target.features
 
-
-_BUILT_IN = {
-    **{f"relax.nn_conv{rank}d": ("convolution", "convolution") for rank in (1, 2, 3)},
-    **{f"relax.{name}": ("tensors", name) for name in ("argsort", "sort", "topk")},
-    "relax.reverse_sequence": ("tensors", "reverse_sequence"),
-    "relax.einsum": ("tensors", "einsum"),
-    "relax.logsumexp": ("tensors", "logsumexp"),
-    "relax.layout_transform": ("tensors", "layout_transform"),
-    "relax.hamming_window": ("tensors", "hamming_window"),
-    "relax.random_words": ("tensors", "words"),
-    **{
-        f"relax.{name}": ("tensors", name)
-        for name in ("bucketize", "median", "multinomial_from_uniform", "searchsorted")
-    },
-    **{f"relax.{name}": ("tensors", name) for name in ("gather_elements", "gather_nd", "index_tensor")},
-    **{f"relax.{name}": ("tensors", name) for name in ("index_put", "scatter_elements", "scatter_nd")},
-    "relax.nn_pad": ("nn", "pad"),
-    "relax.nn_attention_var_len": ("nn", "attention_var_len"),
-    **{f"relax.nn_{name}_steps": ("nn", f"{name}_steps") for name in ("gru", "lstm", "rnn")},
-    **{
-        f"relax.grad_{name}": ("nn", name)
-        for name in ("avg_pool2d_backward", "max_pool2d_backward", "nll_loss_backward", "take_backward")
-    },
-    **{
-        f"relax.vision_{name}": ("vision", name)
-        for name in (
-            *("all_class_non_max_suppression", "get_valid_counts", "multibox_transform_loc"),
-            *("non_max_suppression", "roi_align", "roi_pool"),
-        )
-    },
-    **{f"relax.image_resize{rank}d": ("vision", "resize") for rank in (2, 3)},
-    **{f"relax.image_{name}": ("vision", name) for name in ("affine_grid", "grid_sample")},
-    **{f"relax.nn_{name}": ("nn", name) for name in ("pixel_shuffle", "pixel_unshuffle")},
-    "relax.nn_cross_entropy_with_logits": ("nn", "cross_entropy"),
-    "relax.nn_nll_loss": ("nn", "nll_loss"),
-    **{
-        f"relax.nn_adaptive_{kind}_pool{rank}d": ("nn", f"{kind}_pool")
-        for kind in ("avg", "max")
-        for rank in (1, 2, 3)
-    },
-}
-"""Built-in strategies, by the names of ops in the IR: (file of `implementations`, function)."""
 
 _registered: dict[str, list[Registered]] = {}
 
@@ -395,22 +352,6 @@ def temporary_strategy(op: str, strategy: Strategy, target: str = "cpu") -> Iter
 def registered_for(op_name: str, target: Target) -> list[Strategy]:
     """The strategies that users have registered for an op (by its name in the IR), the latest first."""
     return [item.strategy for item in reversed(_registered.get(op_name, [])) if item.is_for(target)]
-
-
-def built_in(op_name: str) -> list[Strategy]:
-    """The built-in tensor-expression strategy of an op (by its name in the IR), as a list of at most one."""
-    if op_name not in _BUILT_IN:
-        return []
-    family, name = _BUILT_IN[op_name]
-    # Imported lazily: tensor expressions take a while to import, and most modules do not need them.
-    module = importlib.import_module(f"relax_mlir.strategy.implementations.{family}")
-    strategy: Strategy = getattr(module, name)
-    return [strategy]
-
-
-def has_expressions(op_name: str, target: Target) -> bool:
-    """True if an op (by its name in the IR) has strategies with tensor expressions, built-in or of a user."""
-    return op_name in _BUILT_IN or bool(registered_for(op_name, target))
 
 
 def registrations() -> tuple[tuple[str, int], ...]:

@@ -237,7 +237,7 @@ class _Case:
             op = next(iter(ops_of(module["main"].operation, name)))
             kind = op_class(op)
             assert kind is not None
-            rule = rule_for(op.name, kind.__module__.rpartition(".")[2])
+            rule = rule_for(kind)
             if rule is None:
                 raise UnsupportedError(f"lower_call: {call.op} has no implementation as a prim func")
             with ir.InsertionPoint(op):

@@ -136,7 +136,7 @@ def tiled_by_a_user(attrs: Any, outs: list[te.Tensor], target: Any) -> te.Schedu
     return tiled(attrs, outs, target)
 
 
-tiled.__module__ = "relax_mlir.strategy.implementations.exponentials"
+tiled.__module__ = "relax_mlir.lowering.legalize.exponentials"
 
 
 def strategy_of(schedule: Any) -> Any:

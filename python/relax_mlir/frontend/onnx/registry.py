@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import pkgutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -17,6 +18,7 @@ from relax_mlir import symbolic
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import ArgumentError, ShapeError, UnsupportedError
 from relax_mlir.frontend.onnx import dtypes
+from relax_mlir.frontend.onnx import rules as rule_modules
 from relax_mlir.frontend.onnx.items import Item, OptionalItem, SequenceItem, TensorItem
 from relax_mlir.symbolic import Dim, Expr
 
@@ -31,24 +33,6 @@ if TYPE_CHECKING:
 
 Rule = Callable[["Node"], Any]
 """Emits the ops of a node and returns its outputs: values, items or arrays of known elements, one or a list."""
-
-FAMILIES = (
-    "control_flow",
-    "convolution",
-    "create",
-    "elementwise",
-    "features",
-    "image",
-    "indexing",
-    "linear_algebra",
-    "manipulate",
-    "nn",
-    "quantization",
-    "random",
-    "reduce",
-    "sequence",
-    "signal",
-)
 
 
 @dataclass(frozen=True)
@@ -75,7 +59,7 @@ def rule(*names: str, since: int = 1, until: int = 10**6, domain: str = "") -> C
 @cache
 def load_rules() -> None:
     """Import the rule modules, which register their rules."""
-    for family in FAMILIES:
+    for _, family, _ in pkgutil.iter_modules(rule_modules.__path__):
         importlib.import_module(f"relax_mlir.frontend.onnx.rules.{family}")
 
 

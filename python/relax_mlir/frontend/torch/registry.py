@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import math
+import pkgutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -15,6 +16,7 @@ from relax_mlir import op as R
 from relax_mlir.builder import BlockBuilder
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import DTypeError, UnsupportedError
+from relax_mlir.frontend.torch import rules as rule_modules
 from relax_mlir.frontend.torch.torch_types import (
     Argument,
     FakeTensor,
@@ -32,22 +34,6 @@ if TYPE_CHECKING:
 
 # The table of import rules by PyTorch op.
 
-
-FAMILIES = (
-    "attention",
-    "control_flow",
-    "convolution",
-    "create",
-    "elementwise",
-    "image",
-    "indexing",
-    "linear_algebra",
-    "manipulate",
-    "nn",
-    "random",
-    "reduce",
-)
-"""The modules of `relax_mlir.frontend.torch.rules`."""
 
 RuleFunction = Callable[..., Argument]
 F = TypeVar("F", bound=RuleFunction)
@@ -113,7 +99,7 @@ def _overloads(name: str) -> Iterator[str]:
 def rules() -> dict[str, Rule]:
     """Return all rules, by names such as ``aten.add.Tensor``."""
     if not _loaded:
-        for family in FAMILIES:
+        for _, family, _ in pkgutil.iter_modules(rule_modules.__path__):
             importlib.import_module(f"relax_mlir.frontend.torch.rules.{family}")
         _loaded.append("all")
     return _RULES

@@ -1,4 +1,4 @@
-// elementwise.py
+// quantization.py
 // An element is divided by the scale of its channel, rounded to even, moved and held in range; back it is multiplied.
 // RUN: relax-opt %s --legalize-ops | filecheck %s
 

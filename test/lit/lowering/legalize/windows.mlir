@@ -1,5 +1,5 @@
 // Convolutions and poolings: what computes them, and why not something else.
-// strategies.py, strategy/implementations
+// strategies.py, pooling.py
 // RUN: relax-opt %s "--legalize-ops=target='cpu -mcpu=x86-64-v4'" --explain-strategy -o %t 2>&1 | filecheck %s
 // RUN: filecheck %s --check-prefix=IR < %t
 
