@@ -301,27 +301,12 @@ def make_part(
     """
     own = [name for name in graph.ops if owners.get(name) == number]
     needed = graph.needed(own, owners)
-    external = []
-    with graph.module.context, ir.Location.unknown():
-        part = ir.Module.create()
-        for name in graph.module.operation.attributes:
-            part.operation.attributes[name] = graph.module.operation.attributes[name]
-        with ir.InsertionPoint(part.body):
-            for name, op in graph.ops.items():
-                if owners.get(name) == number:
-                    copy = op.operation.clone()
-                    if name in crossing:
-                        copy.attributes[attribute_name(op, "linkage")] = ir.Attribute.parse(_EXTERNAL)
-                    if name in plain:
-                        leave_plain(copy.opview)
-                elif name in needed and graph.is_elsewhere(name, owners):
-                    external.append(name)
-                    _declare(op)
-                elif name in needed:
-                    op.operation.clone()
-        run_native("builtin.module(strip-debuginfo)", part, verify=False)
-    bytecode = io.BytesIO()
-    part.operation.write_bytecode(bytecode)
+    bytecode = _part_bytecode(graph, set(own), needed, owners, crossing, plain)
+    external = [
+        name
+        for name in graph.ops
+        if name in needed and owners.get(name) != number and graph.is_elsewhere(name, owners)
+    ]
     functions = [name for name in own if name in graph.weights]
     copied = [name for name in needed if name in graph.weights and name not in owners]
     exported = tuple(name for name in functions if name in crossing or _is_external(graph.ops[name]))
@@ -333,7 +318,7 @@ def make_part(
     all_vectors = any(map(_needs_conversion, contents))
     used_within = tuple(name for name in exported if name in needed)
     return Part(
-        bytecode.getvalue(),
+        bytecode,
         exported,
         used_within,
         tuple(external),
@@ -344,6 +329,37 @@ def make_part(
         optimised,
         has_math=any(op.startswith("math.") for op in contents),
     )
+
+
+def _part_bytecode(
+    graph: ModuleGraph,
+    own: Container[str],
+    needed: Container[str],
+    owners: Mapping[str, int],
+    crossing: Container[str],
+    plain: Container[str],
+) -> bytes:
+    """The module of a unit: its `own` symbols, and copies or declarations of those that it needs."""
+    with graph.module.context, ir.Location.unknown():
+        part = ir.Module.create()
+        for name in graph.module.operation.attributes:
+            part.operation.attributes[name] = graph.module.operation.attributes[name]
+        with ir.InsertionPoint(part.body):
+            for name, op in graph.ops.items():
+                if name in own:
+                    copy = op.operation.clone()
+                    if name in crossing:
+                        copy.attributes[attribute_name(op, "linkage")] = ir.Attribute.parse(_EXTERNAL)
+                    if name in plain:
+                        leave_plain(copy.opview)
+                elif name in needed and graph.is_elsewhere(name, owners):
+                    _declare(op)
+                elif name in needed:
+                    op.operation.clone()
+        run_native("builtin.module(strip-debuginfo)", part, verify=False)
+    bytecode = io.BytesIO()
+    part.operation.write_bytecode(bytecode)
+    return bytecode.getvalue()
 
 
 def _refused(op: ir.Operation) -> CompileError:

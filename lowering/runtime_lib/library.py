@@ -174,16 +174,6 @@ def library_text(
         is_profiled: all levels write profile records.
     """
     state = {field: 8 * number for number, field in enumerate(support.FIELDS)}
-    forgotten = "".join(
-        f"  %{field} = llvm.getelementptr %team[{support.offset(field)}] : (!llvm.ptr) -> !llvm.ptr, i8\n"
-        f"  llvm.store %zero, %{field} : i64, !llvm.ptr\n"
-        for field in _LOST_IN_A_CHILD
-    )
-    attempts = "".join(
-        f"    %bound{number} = llvm.call @try{level_suffix(number)}({f'%bound{number - 1}' if number else '%none'}, "
-        "%found, %weights) : (i1, !llvm.ptr, !llvm.ptr) -> i1\n"
-        for number in range(len(levels))
-    )
     team_name = support.registry_name(machine)
     tiles = any(level.tiles for level in levels)
     return fill_template(
@@ -208,21 +198,46 @@ def library_text(
         levels="\n".join(
             _level_text(functions, number, level, is_profiled) for number, level in enumerate(levels)
         ),
-        attempts=attempts,
+        attempts=_attempts_text(len(levels)),
         syscall="llvm.func @syscall(i64, ...) -> i64\n" if tiles else "",
         PAGE_SIZE_NAME=_PAGE_SIZE_NAME,
         PAGES_NAME=_PAGES_NAME,
         HUGE_PAGES_ADVICE=_HUGE_PAGES_ADVICE,
-        limit_variable=_c_string(settings.limit_variable),
-        DEFAULT_LIMIT=settings.default_limit,
-        LARGEST_LIMIT=(1 << 62) - (1 << 10),
-        blocktime_variable=_c_string(settings.blocktime_variable),
-        DEFAULT_BLOCKTIME=repr(float(settings.default_blocktime)),
-        LONGEST_BLOCKTIME=repr(float(settings.longest_blocktime)),
         parallel=support.offset("parallel"),
         blocktime=support.offset("blocktime"),
-        forgotten=forgotten,
+        forgotten=_forgotten_text(),
+        **_settings_words(settings),
     )
+
+
+def _attempts_text(count: int) -> str:
+    """Calls that bind the first of `count` levels that the CPU can run."""
+    return "".join(
+        f"    %bound{number} = llvm.call @try{level_suffix(number)}({f'%bound{number - 1}' if number else '%none'}, "
+        "%found, %weights) : (i1, !llvm.ptr, !llvm.ptr) -> i1\n"
+        for number in range(count)
+    )
+
+
+def _forgotten_text() -> str:
+    """Stores of zero to the fields of the thread pool that a child process lacks."""
+    return "".join(
+        f"  %{field} = llvm.getelementptr %team[{support.offset(field)}] : (!llvm.ptr) -> !llvm.ptr, i8\n"
+        f"  llvm.store %zero, %{field} : i64, !llvm.ptr\n"
+        for field in _LOST_IN_A_CHILD
+    )
+
+
+def _settings_words(settings: LibrarySettings) -> dict[str, str | int]:
+    """The words of the template that `settings` determine."""
+    return {
+        "limit_variable": _c_string(settings.limit_variable),
+        "DEFAULT_LIMIT": settings.default_limit,
+        "LARGEST_LIMIT": (1 << 62) - (1 << 10),
+        "blocktime_variable": _c_string(settings.blocktime_variable),
+        "DEFAULT_BLOCKTIME": repr(float(settings.default_blocktime)),
+        "LONGEST_BLOCKTIME": repr(float(settings.longest_blocktime)),
+    }
 
 
 def _code_place(function: str) -> str:

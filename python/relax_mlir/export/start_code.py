@@ -130,8 +130,10 @@ def needed_words(target: Target, host: Collection[str]) -> list[int]:
 
 def cpu_words_assembly(architecture: str) -> str:
     """The function `CPU_WORDS`, ``(uint32_t *) -> void``."""
-    if architecture == "aarch64":
-        return f"""
+    return _AARCH64_CPU_WORDS if architecture == "aarch64" else _X86_CPU_WORDS
+
+
+_AARCH64_CPU_WORDS = f"""
     .text
     .balign 4
     .globl {CPU_WORDS}
@@ -155,7 +157,8 @@ def cpu_words_assembly(architecture: str) -> str:
     ret
     .size {CPU_WORDS}, .-{CPU_WORDS}
 """
-    return f"""
+
+_X86_CPU_WORDS = f"""
     .text
     .globl {CPU_WORDS}
     .hidden {CPU_WORDS}

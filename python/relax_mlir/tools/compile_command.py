@@ -53,46 +53,7 @@ def parser() -> argparse.ArgumentParser:
     )
     completed(model)
     completed(output)
-    found.add_argument(
-        "--target",
-        action="append",
-        metavar="TEXT",
-        help="the machine, as 'cpu -mcpu=haswell' (default: cpu, the host); given several times, a library has code "
-        "for each and takes the best that the CPU can run",
-    )
-    found.add_argument(
-        "--weights",
-        choices=("embed", "beside"),
-        help="where constants are: in the library, or in a file of safetensors beside it (default: embed)",
-    )
-    found.add_argument(
-        "--emit",
-        choices=FORMS,
-        metavar="FORM",
-        help=f"write the module at a level, or its code: {', '.join(FORMS)}",
-    )
-    found.add_argument(
-        "--entry",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="keep this public function only (may be repeated; default: all)",
-    )
-    found.add_argument(
-        "--exec-mode",
-        choices=("native", "bytecode"),
-        help="how functions run (default: bytecode for .vmexec, else native)",
-    )
-    found.add_argument(
-        "--opt-level",
-        type=int,
-        choices=range(4),
-        default=2,
-        help="which passes run: from 0, which compiles fastest, to 3 (default: 2)",
-    )
-    found.add_argument(
-        "--profile", action="store_true", help="let a library write records: relax-run --profile reads them"
-    )
+    _add_code(found)
     add_tuned(found)
     found.add_argument("--no-cache", action="store_true", help="do not use the cache of compiled modules")
     found.add_argument("--inspect", action="store_true", help="show what a library says of itself, and exit")
@@ -102,6 +63,50 @@ def parser() -> argparse.ArgumentParser:
     )
     add_common(found)
     return found
+
+
+def _add_code(parser: argparse.ArgumentParser) -> None:
+    """Options of the code that is made."""
+    parser.add_argument(
+        "--target",
+        action="append",
+        metavar="TEXT",
+        help="the machine, as 'cpu -mcpu=haswell' (default: cpu, the host); given several times, a library has code "
+        "for each and takes the best that the CPU can run",
+    )
+    parser.add_argument(
+        "--weights",
+        choices=("embed", "beside"),
+        help="where constants are: in the library, or in a file of safetensors beside it (default: embed)",
+    )
+    parser.add_argument(
+        "--emit",
+        choices=FORMS,
+        metavar="FORM",
+        help=f"write the module at a level, or its code: {', '.join(FORMS)}",
+    )
+    parser.add_argument(
+        "--entry",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="keep this public function only (may be repeated; default: all)",
+    )
+    parser.add_argument(
+        "--exec-mode",
+        choices=("native", "bytecode"),
+        help="how functions run (default: bytecode for .vmexec, else native)",
+    )
+    parser.add_argument(
+        "--opt-level",
+        type=int,
+        choices=range(4),
+        default=2,
+        help="which passes run: from 0, which compiles fastest, to 3 (default: 2)",
+    )
+    parser.add_argument(
+        "--profile", action="store_true", help="let a library write records: relax-run --profile reads them"
+    )
 
 
 def run(arguments: Sequence[str]) -> int:

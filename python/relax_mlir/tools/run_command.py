@@ -39,7 +39,17 @@ def parser() -> argparse.ArgumentParser:
         "(file.py:Name)",
     )
     found.add_argument("function", nargs="?", help="the function to call (default: the only one)")
-    given = found.add_argument_group("inputs")
+    _add_inputs(found)
+    _add_results(found)
+    _add_time(found)
+    add_tuned(found)
+    completed(model)
+    add_common(found)
+    return found
+
+
+def _add_inputs(parser: argparse.ArgumentParser) -> None:
+    given = parser.add_argument_group("inputs")
     inputs = given.add_argument(
         "--input",
         action="append",
@@ -55,14 +65,23 @@ def parser() -> argparse.ArgumentParser:
         help="make the other arguments: floats of a normal distribution, integers 0 and 1; values of symbols",
     )
     given.add_argument("--seed", type=non_negative, default=0, help="of the random numbers (0)")
-    out = found.add_argument_group("results")
+    completed(inputs)
+
+
+def _add_results(parser: argparse.ArgumentParser) -> None:
+    out = parser.add_argument_group("results")
     output = out.add_argument("-o", dest="output", metavar="FILE", help="write the results there (.npz)")
     reference = out.add_argument(
         "--compare", metavar="FILE", help="compare with the arrays of this file (.npz): result, or result0, …"
     )
     out.add_argument("--rtol", type=float, default=1e-5, help="allowed relative error (1e-05)")
     out.add_argument("--atol", type=float, default=1e-6, help="allowed absolute error (1e-06)")
-    watch = found.add_argument_group("time")
+    completed(output)
+    completed(reference)
+
+
+def _add_time(parser: argparse.ArgumentParser) -> None:
+    watch = parser.add_argument_group("time")
     watch.add_argument(
         "--time", type=float, metavar="SECONDS", help="measure calls for this long, for all sizes together"
     )
@@ -82,11 +101,8 @@ def parser() -> argparse.ArgumentParser:
     watch.add_argument(
         "--threads", type=int, metavar="N", help="run on this many threads (of a module or library)"
     )
-    add_tuned(found)
-    for action in (model, inputs, output, reference, plot, trace):
-        completed(action)
-    add_common(found)
-    return found
+    completed(plot)
+    completed(trace)
 
 
 def run(arguments: Sequence[str]) -> int:

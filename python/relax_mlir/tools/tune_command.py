@@ -48,7 +48,19 @@ def parser() -> argparse.ArgumentParser:
         help="the file of measurements (tuned.json): what it has is not measured again",
     )
     found.add_argument("--list", action="store_true", help="list the tasks of the module, and exit")
-    spent = found.add_argument_group("what is spent")
+    _add_spent(found)
+    _add_measured(found)
+    plot = found.add_argument(
+        "--plot", metavar="FILE", help="plot the best so far of each task (.png or .svg; needs matplotlib)"
+    )
+    for action in (model, output, plot):
+        completed(action)
+    add_common(found)
+    return found
+
+
+def _add_spent(parser: argparse.ArgumentParser) -> None:
+    spent = parser.add_argument_group("what is spent")
     spent.add_argument(
         "--budget",
         metavar="TIME",
@@ -64,7 +76,10 @@ def parser() -> argparse.ArgumentParser:
         metavar="ADDRESS",
         help="measure on the workers of this Dask scheduler (tcp://host:8786), not on this machine alone",
     )
-    how = found.add_argument_group("what is measured")
+
+
+def _add_measured(parser: argparse.ArgumentParser) -> None:
+    how = parser.add_argument_group("what is measured")
     how.add_argument(
         "--sizes",
         action="append",
@@ -94,13 +109,6 @@ def parser() -> argparse.ArgumentParser:
     )
     how.add_argument("--seed", type=int, default=0, metavar="N", help="of the search and of drawn sizes (0)")
     how.add_argument("--target", metavar="TEXT", default="cpu", help="the machine (cpu, the host)")
-    plot = found.add_argument(
-        "--plot", metavar="FILE", help="plot the best so far of each task (.png or .svg; needs matplotlib)"
-    )
-    for action in (model, output, plot):
-        completed(action)
-    add_common(found)
-    return found
 
 
 def run(arguments: Sequence[str]) -> int:

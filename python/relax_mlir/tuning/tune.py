@@ -283,18 +283,23 @@ def tune(
     )
     try:
         with workers or LocalWorkers(seed=seed) as measuring:
-            while trials is None or len(run.done) < trials:
-                if deadline is not None and monotonic() >= deadline:
-                    break
-                count = measuring.count if trials is None else min(measuring.count, trials - len(run.done))
-                if not run.step(measuring, count):
-                    break
+            _search(run, measuring, trials, deadline)
             return run.result(measuring)
     except KeyboardInterrupt:
         run.database.save()
         if run.best is None or run.best.error:
             raise
         return run.result(None)
+
+
+def _search(run: TuningRun, measuring: Workers, trials: int | None, deadline: float | None) -> None:
+    """Measure candidates until the trials or the time are used up, or all are measured."""
+    while trials is None or len(run.done) < trials:
+        if deadline is not None and monotonic() >= deadline:
+            return
+        count = measuring.count if trials is None else min(measuring.count, trials - len(run.done))
+        if not run.step(measuring, count):
+            return
 
 
 # Tune several tasks within a shared budget.

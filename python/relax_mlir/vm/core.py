@@ -11,7 +11,7 @@ import numpy as np
 import tvm_ffi
 
 from relax_mlir.bytecode.executable import Executable
-from relax_mlir.bytecode.instructions import CodeTable, Opcode, Words
+from relax_mlir.bytecode.instructions import CodeTable, FunctionInfo, Opcode, Words
 from relax_mlir.ffi import to_ffi
 from relax_mlir.fork_safety import cached_property
 from relax_mlir.lowering.runtime_lib.vm_core import DESCRIPTOR, HEAD, STATE, TABLE, vm_core_text
@@ -138,25 +138,32 @@ class Image:
                 continue
             number = self._descriptors[info.name]
             where = descriptors + _WORD * len(DESCRIPTOR) * number
-            name, count = names[number], takes[number]
-            ctypes.memmove(at + text, name + count, len(name) + len(count))
-            self._fill(
-                where,
-                DESCRIPTOR,
-                machine=at,
-                start=int(executable.offsets[info.start]),
-                registers=info.num_registers,
-                parameters=info.num_args,
-                name=at + text,
-                first=info.start,
-                takes=at + text + len(name),
-            )
-            text += len(name) + len(count)
+            start = int(executable.offsets[info.start])
+            text = self._describe(where, info, start, text, names[number], takes[number])
             self._store(by_function + _WORD * index, at + where)
         for index, value in enumerate(executable.constants):
             core().store_any(at + constants + _ANY * index, to_ffi(value))
         self.counters_address, self._count = at + counters, executable.offsets.size
         self._first_descriptor = at + descriptors
+
+    def _describe(
+        self, where: int, info: FunctionInfo, start: int, text: int, name: bytes, takes: bytes
+    ) -> int:
+        """Write the descriptor of a function, and its name and parameters at `text`; return the end of that text."""
+        at = self.address
+        ctypes.memmove(at + text, name + takes, len(name) + len(takes))
+        self._fill(
+            where,
+            DESCRIPTOR,
+            machine=at,
+            start=start,
+            registers=info.num_registers,
+            parameters=info.num_args,
+            name=at + text,
+            first=info.start,
+            takes=at + text + len(name),
+        )
+        return text + len(name) + len(takes)
 
     def function(self, name: str) -> tvm_ffi.Function:
         """Create an FFI function for a VM function; it keeps the memory alive."""

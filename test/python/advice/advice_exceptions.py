@@ -65,7 +65,6 @@ NO_ADVICE: tuple[str, ...] = (
     r"^give the project's own schedules the values",
     r"^leave a module and a command that reproduce",
     r"^see current operation",
-    r"^T\.(?:min|max)\(",
     r"\(see relax_mlir\.torch_bridge\)$",
 )
 """Texts that begin like a command but name an op, a pass or a parameter."""
