@@ -17,6 +17,10 @@ FOLDERS = {
     "relax_mlir": ROOT / "python" / "relax_mlir",
 }
 PIPELINES = "relax_mlir.lowering.pipeline:"
+ELSEWHERE = {
+    "explicit-effects": ("relax_mlir.rewrite.effects",),
+}
+"""Modules that do the work of a pass and are not in its room, since others call them too."""
 
 
 def pass_names() -> list[str]:
@@ -76,7 +80,7 @@ def modules_of(name: str) -> list[str]:
     first = PASSES[name].partition(":")[0]
     room = first.rpartition(".")[0]
     passes = {target.partition(":")[0] for target in PASSES.values()}
-    found, waiting = [first], [first]
+    found, waiting = [first, *ELSEWHERE.get(name, ())], [first]
     while waiting and room.startswith("relax_mlir.passes."):
         inside = {other for other in imports(waiting.pop()) if other.rpartition(".")[0] == room}
         new = sorted(inside - passes - {*found})
