@@ -947,6 +947,12 @@ EQUIVALENT = (
         "both types are the same here",
     ),
     Equivalent(
+        "lowering/loops/vectorize_loops.py",
+        "if count is not None and begin is not None:",
+        "if count is not None and True:",
+        "a loop with a constant number of iterations has a constant begin; the condition is for type checkers",
+    ),
+    Equivalent(
         "passes/memory/static_plan_block_memory.py",
         "symbols = ChainMap({s: 0 for t in function.type.inputs for s in _symbols_of(t)})",
         "symbols = ChainMap({s: -1 for t in function.type.inputs for s in _symbols_of(t)})",

@@ -37,7 +37,9 @@
 // WHY: vectorized three: 2 iterations at once, at
 // WHY: vectorized seven: 8 iterations at once, at
 // WHY: vectorized forty: 32 iterations at once, at
-// WHY-NEXT: 23 as their kind says, 16 serial
+// WHY: vectorized seven_bytes: 8 iterations at once, at
+// WHY: vectorized numbers: 8 iterations at once, at
+// WHY-NEXT: 25 as their kind says, 16 serial
 
 // NO-MASKS: vectorized three: 2 iterations at once, at
 // NO-MASKS: vectorized seven: 4 iterations at once, at
@@ -561,6 +563,38 @@ func.func private @forty(%a: memref<?xf32>, %v: f32) attributes {relax.prim_func
   %c40 = arith.constant 40 : index
   scf.for %i = %c0 to %c40 step %c1 {
     memref.store %v, %a[%i] : memref<?xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+
+// A buffer of a parallel iteration is no other thread's, so bytes of it may be stored under a mask, as a whole vector.
+func.func private @seven_bytes(%a: memref<?xi8>, %v: i8) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c7 = arith.constant 7 : index
+  %n = memref.dim %a, %c0 : memref<?xi8>
+  scf.for %i = %c0 to %n step %c1 {
+    %own = memref.alloc() : memref<7xi8>
+    scf.for %j = %c0 to %c7 step %c1 {
+      memref.store %v, %own[%j] : memref<7xi8>
+    } {relax.loop = "vectorized"}
+    %x = memref.load %own[%c1] : memref<7xi8>
+    memref.store %x, %a[%i] : memref<?xi8>
+  } {relax.loop = "parallel"}
+  return
+}
+// The numbers of the iterations are not multiplied by a step of 1.
+// CHECK-LABEL: func.func private @numbers
+// CHECK: %[[STEPS:[0-9a-z_]+]] = vector.step
+// CHECK-NOT: arith.muli
+// CHECK: arith.addi %{{[0-9a-z_]+}}, %[[STEPS]] :
+func.func private @numbers(%a: memref<?xi32>) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  scf.for %i = %c0 to %c8 step %c1 {
+    %x = arith.index_cast %i : index to i32
+    memref.store %x, %a[%i] : memref<?xi32>
   } {relax.loop = "vectorized"}
   return
 }
