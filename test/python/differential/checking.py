@@ -10,7 +10,6 @@ import numpy as np
 import relax_mlir as rx
 import tvm_ffi
 from difference import (
-    Array,
     Expected,
     Node,
     Program,
@@ -18,9 +17,9 @@ from difference import (
     difference,
     evaluate,
     fails_unused,
-    numpy_dtype,
 )
 from generator import BIG_SIZES, SIZES, Generator, draw
+from reference import Array
 from relax_mlir.error import CheckError, RelaxError
 from relax_mlir.runtime import to_numpy
 from relax_mlir.transform import MLIRPass, create_pass
@@ -227,4 +226,4 @@ def _check_destinations(function: Any, inputs: Sequence[Array], kept: Sequence[A
             raise DifferenceError(f"{where}: result {index} was written out of bounds")
 
 
-__all__ = ["DifferenceError", "check", "numpy_dtype", "register", "transformed"]
+__all__ = ["DifferenceError", "check", "register", "transformed"]

@@ -13,34 +13,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import ml_dtypes
 import numpy as np
+from reference import Array, Inexact, is_float, numpy_dtype
 
-Array = np.ndarray[Any, Any]
 Dims = tuple[Any, ...]
 ULPS = 6
 LARGEST_VALUE = 200_000
-BFLOAT = np.dtype(ml_dtypes.bfloat16)
 EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 TINY = {"float64": 2.0**-1074, "float32": 2.0**-149, "float16": 2.0**-24, "bfloat16": 2.0**-133}
-
-
-def numpy_dtype(dtype: str) -> np.dtype[Any]:
-    """The NumPy dtype of a Relax one."""
-    return BFLOAT if dtype == "bfloat16" else np.dtype(dtype)
-
-
-def is_float(dtype: str) -> bool:
-    """True if `dtype` is a float."""
-    return dtype in EPSILON
-
-
-@dataclass(frozen=True)
-class Inexact:
-    """A float result whose rounding error is relative to `magnitude` (the sum of the absolute terms, say)."""
-
-    value: Any
-    magnitude: Any
 
 
 @dataclass(frozen=True)
@@ -336,16 +316,6 @@ def difference(have: Array, want: Expected) -> str | None:
 def sizes_of(frame: Frame, dims: Sequence[Any]) -> tuple[int, ...]:
     """Concrete dimensions."""
     return tuple(frame.dim(d) for d in dims)
-
-
-def saturated(values: Array, dtype: str) -> Array:
-    """Floats as integers: the integer part, limited to the range of `dtype`; NaN is 0."""
-    target = numpy_dtype(dtype)
-    limits = np.iinfo(target)
-    whole = np.trunc(np.nan_to_num(values, nan=0.0, posinf=np.inf, neginf=-np.inf))
-    inside = (whole > float(limits.min)) & (whole < float(limits.max))
-    ends = np.where(whole > 0, limits.max, limits.min).astype(target)
-    return np.where(inside, np.where(inside, whole, 0).astype(target), ends)
 
 
 Environment = Mapping[str, int]

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import references
 import relax_mlir as rx
 from difference import Failed, Frame, Node, Passing
+from reference import OPS, numpy_dtype
 from relax_mlir import op as R
 
 if TYPE_CHECKING:
@@ -158,8 +158,6 @@ def while_loop(g: Generator) -> Node | None:
 
 
 def _like(node: Node) -> Any:
-    from difference import numpy_dtype
-
     return numpy_dtype(node.dtype or "")
 
 
@@ -257,17 +255,13 @@ def write(g: Generator) -> Node | None:
     if x is None:
         return None
     if not g.outside_branches or g.random.random() < 0.5 or _has_other_names(g, x):
-        x = g.emit(
-            lambda: R.add(x.value, x.value), lambda _, a: references.NUMBER_BINARY["add"](a, a), [x], "own"
-        )
+        x = g.emit(lambda: R.add(x.value, x.value), lambda _, a: OPS["add"](a, a), [x], "own")
     if x is None:
         return None
     same = [n for n in g.pool if n.value.ssa == x.value.ssa]
     R.call_packed("differential.increment", x.value)
     g.pool = [n for n in g.pool if n not in same]
-    return g.keep(
-        x.value, lambda _, a: references.NUMBER_BINARY["add"](a, np.ones((), a.dtype)), (x,), "written"
-    )
+    return g.keep(x.value, lambda _, a: OPS["add"](a, np.ones((), a.dtype)), (x,), "written")
 
 
 def _has_other_names(g: Generator, x: Node) -> bool:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import references
-import references_nn
-from difference import Node, is_float
+from difference import Node
 from generate_ops import builder
+from reference import OPS, is_float
 from relax_mlir import op as R
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ def scan(g: Generator) -> Node | None:
     given = None if dtype == x.dtype else dtype
     return g.emit(
         lambda: builder(name)(x.value, axis, given, exclusive),
-        lambda _, a: references_nn.scan(name, a, axis, dtype, exclusive),
+        lambda _, a: OPS[name](a, axis, dtype, exclusive),
         [x],
         f"{name} {axis} {dtype} {exclusive}",
     )
@@ -60,14 +59,14 @@ def norm_by_channels(g: Generator) -> Node | None:
     if g.random.random() < 0.3:
         return g.emit(
             lambda: R.nn.instance_norm(x.value, gamma.value, beta.value, channel, axes, EPSILON),
-            lambda _, a, w, b: references_nn.group_norm(a, w, b, channels, channel, axes, EPSILON),
+            lambda _, a, w, b: OPS["nn.instance_norm"](a, w, b, channel, axes, EPSILON),
             [x, gamma, beta],
             f"instance_norm {channel} {axes}",
         )
     groups = g.random.choice([k for k in range(1, channels + 1) if channels % k == 0])
     return g.emit(
         lambda: R.nn.group_norm(x.value, gamma.value, beta.value, groups, channel, axes, EPSILON),
-        lambda _, a, w, b: references_nn.group_norm(a, w, b, groups, channel, axes, EPSILON),
+        lambda _, a, w, b: OPS["nn.group_norm"](a, w, b, groups, channel, axes, EPSILON),
         [x, gamma, beta],
         f"group_norm {groups} {channel} {axes}",
     )
@@ -92,7 +91,7 @@ def norm(g: Generator) -> Node | None:
     name = "layer_norm" if len(weights) == 2 else "rms_norm"
     return g.emit(
         lambda: builder(f"nn.{name}")(x.value, *(w.value for w in weights), axes, EPSILON),
-        lambda _, a, *given: references_nn.norm(a, given, count, EPSILON),
+        lambda _, a, *given: OPS[f"nn.{name}"](a, *given, axes, EPSILON),
         [x, *weights],
         f"{name} {axes}",
     )
@@ -136,11 +135,10 @@ def attention(g: Generator) -> Node | None:
     mask = g.random.choice((None, None, "TopLeft", "BottomRight"))
     scale = g.random.choice((None, 0.5))
     bias = _bias(g, query, key) if g.random.random() < 0.4 else None
-    factor = size**-0.5 if scale is None else scale
 
     def compute(frame: Any, q: Any, k: Any, v: Any, *more: Any) -> Any:
         noisy = frame.noise is not None
-        return references_nn.attention(q, k, v, more[0] if more else None, factor, mask, noisy)
+        return OPS["nn.attention"](q, k, v, more[0] if more else None, scale, mask, noisy)
 
     return g.emit(
         lambda: R.nn.attention(query.value, key.value, value.value, bias and bias.value, scale, mask),
@@ -178,7 +176,7 @@ def epilogue(g: Generator) -> Node | None:
         return None
     product = g.emit(
         lambda: R.matmul(x.value, weights.value),
-        lambda _, a, b: references.matmul(a, b),
+        lambda _, a, b: OPS["matmul"](a, b),
         [x, weights],
         "product",
     )
@@ -189,15 +187,14 @@ def epilogue(g: Generator) -> Node | None:
 def _active(g: Generator, x: Node | None) -> Node | None:
     """`x` followed by an activation."""
     name = g.random.choice(("nn.relu", "nn.gelu", "nn.silu", "tanh", "square"))
-    table = references.FLOAT_UNARY | references.NUMBER_UNARY
-    return x and g.emit(lambda: builder(name)(x.value), lambda _, a: table[name](a), [x], name)
+    return x and g.emit(lambda: builder(name)(x.value), lambda _, a: OPS[name](a), [x], name)
 
 
 def _sum(g: Generator, x: Node, y: Node, text: str) -> Node | None:
     """The sum of two values, called `text`."""
     return g.emit(
         lambda: R.add(x.value, y.value),
-        lambda _, a, b: references.NUMBER_BINARY["add"](a, b),
+        lambda _, a, b: OPS["add"](a, b),
         [x, y],
         text,
     )
@@ -211,7 +208,7 @@ def _finished(g: Generator, x: Node | None) -> Node | None:
         return active
     return g.emit(
         lambda: R.astype(active.value, dtype),
-        lambda _, a: references.convert(a, dtype),
+        lambda _, a: OPS["astype"](a, dtype),
         [active],
         f"astype {dtype}",
     )
@@ -293,13 +290,12 @@ def pieces(g: Generator) -> Node | None:
     cuts = g.random.choice(([1], [2], [1, 3], [0, 2]))
     parts: list[Node] = []
     before = len(g.pool)
-    g.emit(lambda: R.split(x.value, cuts, axis), lambda _, a: references.split(a, cuts, axis), [x], "pieces")
+    g.emit(lambda: R.split(x.value, cuts, axis), lambda _, a: OPS["split"](a, cuts, axis), [x], "pieces")
     for piece in g.pool[before:]:
         name = g.random.choice(("abs", "negative", "nn.relu", "square", "tanh", "exp"))
-        table = references.FLOAT_UNARY | references.NUMBER_UNARY
         made = g.emit(
             lambda name=name, piece=piece: builder(name)(piece.value),
-            lambda _, a, name=name, table=table: table[name](a),
+            lambda _, a, name=name: OPS[name](a),
             [piece],
             name,
         )

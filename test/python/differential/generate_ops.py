@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import references
-import references_nn
-from difference import Node, is_float
+from difference import Node
+from reference import COMPARISONS, FLOAT_BINARY, NUMBER_BINARY, NUMBER_UNARY, OPS, PREDICATES, is_float
 from relax_mlir import op as R
 
 if TYPE_CHECKING:
@@ -36,16 +36,24 @@ def _is_integer(node: Node) -> bool:
     return node.dtype != "bool" and not is_float(node.dtype or "")
 
 
+FLOAT_UNARY = (
+    *("exp", "log", "sqrt", "rsqrt", "sigmoid", "tanh", "erf", "sin", "cos", "atan", "asinh"),
+    *("nn.gelu", "nn.gelu_tanh", "nn.silu"),
+)
+INTEGER_BINARY = ("floor_divide", "floor_mod", "bitwise_and", "bitwise_or", "bitwise_xor")
+BOOL_BINARY = ("add", "multiply", "maximum", "bitwise_and", "bitwise_or", "bitwise_xor")
+
+
 def unary(g: Generator) -> Node | None:
     """One operand."""
     x = g.pick(_is_float if g.random.random() < 0.5 else _is_number)
     if x is None:
         return None
-    table = references.FLOAT_UNARY if _is_float(x) and g.random.random() < 0.6 else references.NUMBER_UNARY
+    names: Collection[str] = FLOAT_UNARY if _is_float(x) and g.random.random() < 0.6 else NUMBER_UNARY
     if x.dtype == "bool" or g.random.random() < 0.08:
-        table = references.PREDICATES
-    name = g.random.choice(sorted(table))
-    return g.emit(lambda: builder(name)(x.value), lambda _, a: table[name](a), [x], name)
+        names = PREDICATES
+    name = g.random.choice(sorted(names))
+    return g.emit(lambda: builder(name)(x.value), lambda _, a: OPS[name](a), [x], name)
 
 
 def predicate_to_number(g: Generator) -> Node | None:
@@ -75,19 +83,19 @@ def binary(g: Generator) -> Node | None:
     y = x and partner(g, x)
     if x is None or y is None:
         return None
-    table = references.NUMBER_BINARY
+    names: Collection[str] = NUMBER_BINARY
     if x.dtype == "bool":
-        table = references.BOOL_BINARY
+        names = BOOL_BINARY
     elif _is_float(x):
-        table = table | (references.FLOAT_BINARY if g.random.random() < 0.4 else {})
+        names = [*names, *(FLOAT_BINARY if g.random.random() < 0.4 else ())]
     elif g.random.random() < 0.5:
-        table = references.INTEGER_BINARY
+        names = INTEGER_BINARY
     if g.random.random() < 0.2:
-        table = references.COMPARISONS
-    name = g.random.choice(sorted(table))
+        names = COMPARISONS
+    name = g.random.choice(sorted(names))
     if g.random.random() < 0.5:
         x, y = y, x
-    return g.emit(lambda: builder(name)(x.value, y.value), lambda _, a, b: table[name](a, b), [x, y], name)
+    return g.emit(lambda: builder(name)(x.value, y.value), lambda _, a, b: OPS[name](a, b), [x, y], name)
 
 
 def where(g: Generator) -> Node | None:
@@ -118,7 +126,7 @@ def astype(g: Generator) -> Node | None:
     x = g.pick()
     dtype = g.random.choice(TARGETS)
     return x and g.emit(
-        lambda: R.astype(x.value, dtype), lambda _, a: references.convert(a, dtype), [x], f"astype {dtype}"
+        lambda: R.astype(x.value, dtype), lambda _, a: OPS["astype"](a, dtype), [x], f"astype {dtype}"
     )
 
 
@@ -142,7 +150,7 @@ def reduction(g: Generator) -> Node | None:
     axes = sorted(g.random.sample(axes, g.random.randint(min(1, len(axes)), len(axes))))
     return g.emit(
         lambda: builder(name)(x.value, axis=axes, keepdims=keepdims),
-        lambda _, a: references.reduce(name, a, tuple(axes), keepdims),
+        lambda _, a: OPS[name](a, axes, keepdims),
         [x],
         f"{name} {axes}",
     )
@@ -156,7 +164,7 @@ def position(g: Generator) -> Node | None:
     name, keepdims = g.random.choice(("argmax", "argmin")), g.random.random() < 0.5
     return g.emit(
         lambda: builder(name)(x.value, axis=-1, keepdims=keepdims),
-        lambda _, a: getattr(np, name)(a, axis=-1, keepdims=keepdims).astype(np.int64),
+        lambda _, a: OPS[name](a, -1, keepdims),
         [x],
         name,
     )
@@ -170,8 +178,9 @@ def rows(g: Generator) -> Node | None:
     name = g.random.choice(("softmax", "log_softmax", "layer_norm", "rms_norm"))
     if name in ("softmax", "log_softmax"):
         axis = g.random.choice((-1, -1, -1, 0))
-        function = getattr(references, name)
-        return g.emit(lambda: getattr(R.nn, name)(x.value, axis), lambda _, a: function(a, axis), [x], name)
+        return g.emit(
+            lambda: getattr(R.nn, name)(x.value, axis), lambda _, a: OPS[f"nn.{name}"](a, axis), [x], name
+        )
     last = x.dims[-1]
     if not isinstance(last, int):
         return None
@@ -181,13 +190,13 @@ def rows(g: Generator) -> Node | None:
     if name == "rms_norm":
         return g.emit(
             lambda: R.nn.rms_norm(x.value, gamma.value, -1, 1e-3),
-            lambda _, a, w: references_nn.norm(a, (w,), 1, 1e-3),
+            lambda _, a, w: OPS["nn.rms_norm"](a, w, -1, 1e-3),
             [x, gamma],
             name,
         )
     return g.emit(
         lambda: R.nn.layer_norm(x.value, gamma.value, beta.value, -1, 1e-3),
-        lambda _, a, w, b: references_nn.norm(a, (w, b), 1, 1e-3),
+        lambda _, a, w, b: OPS["nn.layer_norm"](a, w, b, -1, 1e-3),
         [x, gamma, beta],
         name,
     )
@@ -211,9 +220,7 @@ def matmul(g: Generator) -> Node | None:
         y = g.pick(lambda node: node.dtype == x.dtype and len(node.dims) > 0)
     if y is None:
         return None
-    return g.emit(
-        lambda: R.matmul(x.value, y.value), lambda _, a, b: references.matmul(a, b), [x, y], "matmul"
-    )
+    return g.emit(lambda: R.matmul(x.value, y.value), lambda _, a, b: OPS["matmul"](a, b), [x, y], "matmul")
 
 
 MOVES = (

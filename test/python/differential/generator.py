@@ -14,7 +14,8 @@ import generate_nn
 import generate_ops
 import numpy as np
 import relax_mlir as rx
-from difference import Array, Dims, Frame, Node, Program, is_float, numpy_dtype
+from difference import Dims, Frame, Node, Program
+from reference import Array, is_float, numpy_dtype
 from relax_mlir import op as R
 from relax_mlir import symbolic
 from relax_mlir.dialects.types import Shape, Tensor, Tuple

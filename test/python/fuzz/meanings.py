@@ -1,9 +1,6 @@
-"""Common parts of the tables of op semantics: errors, and the values of shapes."""
+"""Errors of the interpreter, and the values of shapes."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
 
 
 class UnknownMeaningError(Exception):
@@ -16,15 +13,3 @@ class FailsError(Exception):
 
 class Sizes(tuple[int, ...]):
     """The value of a shape."""
-
-
-def in_range(meaning: Callable[..., Any]) -> Callable[..., Any]:
-    """Semantics of an op that fails if NumPy finds an index out of range."""
-
-    def guarded(*arguments: Any) -> Any:
-        try:
-            return meaning(*arguments)
-        except IndexError as error:
-            raise FailsError(str(error)) from None
-
-    return guarded

@@ -17,10 +17,11 @@ import relax_mlir as rx
 import tvm_ffi
 from call_arguments import Call, calls_of
 from checking import register
-from difference import Expected, Noise, TooLargeError, _expected, difference, is_float
+from difference import Expected, Noise, TooLargeError, _expected, difference
 from draws import backwards, columns, draw, frozen, strided, unaligned
 from mutants import Mutant, parsed
 from op_semantics import Sizes
+from reference import is_float
 from relax_interpreter import EndlessError, FailsError, UnknownMeaningError
 from relax_mlir.dialects.attributes import DONATED, PARAM_NAME
 from relax_mlir.dialects.types import StructInfo, Tensor, Tuple, struct_info

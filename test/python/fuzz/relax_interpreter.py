@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 import paths  # noqa: F401 - the next imports need it
-from difference import Array, Frame, Noise, Program, TooLargeError, is_float
+from difference import Frame, Noise, Program, TooLargeError
 from op_semantics import SEMANTICS, FailsError, Sizes, UnknownMeaningError, expression
+from reference import Array, is_float
 from relax_mlir import symbolic
 from relax_mlir.analysis.call_graph import impure_functions
 from relax_mlir.dialects.attributes import PRIM_FUNC

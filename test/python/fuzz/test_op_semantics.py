@@ -11,13 +11,12 @@ import mutants
 import numpy as np
 import oracle
 import pytest
-import references_windows
 import relax_mlir as rx
 import seed_modules
 import torch
 from call_arguments import calls_of
-from difference import Inexact
 from mutants import Mutant
+from reference import OPS, plain
 from relax_mlir import op as R
 from relax_mlir.dialects.types import struct_info
 
@@ -28,10 +27,6 @@ OPTIONS = [
     )
     if padding <= size // 2
 ]
-
-
-def _value(found: Any) -> Any:
-    return found.value if isinstance(found, Inexact) else found
 
 
 @pytest.mark.parametrize("mean", [False, True])
@@ -51,9 +46,9 @@ def test_poolings_against_torch(count: int, mean: bool) -> None:
         except RuntimeError:  # torch refuses windows that are larger than the data
             continue
         numbers = [[n] * count for n in (size, stride)], [padding] * (2 * count), [dilation] * count
-        found = _value(
-            references_windows.pooling(x, mean, *numbers[0], *numbers[1:], ceil, counts, (layout, out))
-        ).transpose([out.index(letter) for letter in layout])
+        pooling = OPS[f"nn.{'avg' if mean else 'max'}_pool{count}d"]
+        (found,) = plain(pooling(x, *numbers[0], *numbers[1:], ceil, counts, layout, out))
+        found = found.transpose([out.index(letter) for letter in layout])
         seen = tuple(slice(n) for n in want.shape)  # torch omits windows of padding only
         np.testing.assert_allclose(found[seen], want, rtol=1e-12)
         compared += 1
@@ -69,23 +64,21 @@ def test_batch_norm_against_torch(training: bool) -> None:
     want = torch.nn.functional.batch_norm(
         *(torch.tensor(x), means, variances, torch.tensor(gamma), torch.tensor(beta)), training, 0.25, 1e-3
     )
-    found = references_windows.batch_norm(
-        x, (gamma, beta, mean, variance), 1, 1e-3, True, True, 0.25, training
-    )
-    np.testing.assert_allclose(_value(found[0]), want.numpy(), rtol=1e-10)
-    np.testing.assert_allclose(_value(found[1]), means.numpy(), rtol=1e-10)
+    norm = OPS["nn.batch_norm"]
+    found = plain(norm(x, gamma, beta, mean, variance, 1, 1e-3, True, True, 0.25, training))
+    np.testing.assert_allclose(found[0], want.numpy(), rtol=1e-10)
+    np.testing.assert_allclose(found[1], means.numpy(), rtol=1e-10)
     batch = x.transpose(1, 0, 2).reshape(3, -1)
     biased = 0.75 * variance + 0.25 * batch.var(1) if training else variance  # torch takes the unbiased one
-    np.testing.assert_allclose(_value(found[2]), biased, rtol=1e-10)
+    np.testing.assert_allclose(found[2], biased, rtol=1e-10)
 
 
 @pytest.mark.parametrize("training", [False, True])
 def test_batch_norm_without_channels(training: bool) -> None:
     nothing = np.zeros(0)
-    found = references_windows.batch_norm(
-        np.zeros((4, 0, 5)), (nothing,) * 4, 1, 1e-3, True, True, 0.25, training
-    )
-    assert [_value(each).shape for each in found] == [(4, 0, 5), (0,), (0,)]
+    empty = np.zeros((4, 0, 5))
+    found = OPS["nn.batch_norm"](empty, *(nothing,) * 4, 1, 1e-3, True, True, 0.25, training)
+    assert [each.shape for each in plain(found)] == [(4, 0, 5), (0,), (0,)]
 
 
 def _whole(x: rx.Value) -> rx.Value:

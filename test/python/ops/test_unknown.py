@@ -13,6 +13,7 @@ import relax_mlir as rx
 import sweep
 import tvm_ffi
 from every_op import SCALAR, THOROUGH, Array, specs
+from reference import plain
 from relax_mlir import op as R
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.base import op_classes
@@ -79,9 +80,8 @@ def expected(name: str, arrays: Sequence[Array]) -> list[Array]:
         result = SPECS[name][1](
             *(a.astype(np.float64) if dtypes.dtype(a.dtype).is_float else a for a in arrays)
         )
-    items = [np.asarray(r) for r in (result if isinstance(result, list | tuple) else [result])]
     keeps = given is None or name == "astype"
-    return [r if keeps or r.dtype != np.float64 else r.astype(given) for r in items]
+    return [r if keeps or r.dtype != np.float64 else r.astype(given) for r in plain(result)]
 
 
 @pytest.fixture

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
+from every_op_arrays import Array, Spec, use
 from relax_mlir import op as R
 from torch.nn import functional as F
 
-Array = np.ndarray[Any, Any]
-Spec = tuple[Callable[..., Any], Callable[..., Any], Sequence[Sequence[Array]]]
 RNG = np.random.default_rng(5)
 
 
@@ -33,18 +32,16 @@ def activations() -> dict[str, Spec]:
     """Element by element."""
     signed = [[floats(2, 3) - np.float32(0.5)], [floats(4, dtype=np.float16)], [floats(dtype=np.float64)]]
     return {
-        "nn.leakyrelu": (R.nn.leakyrelu, by_torch(F.leaky_relu), signed),
-        "nn.elu": (lambda x: R.nn.elu(x, 0.5), by_torch(F.elu, 0.5), signed[:1]),
-        "nn.selu": (R.nn.selu, by_torch(F.selu), signed[:1]),
-        "nn.softplus": (R.nn.softplus, by_torch(F.softplus), signed[:1]),
-        "nn.hardswish": (R.nn.hardswish, by_torch(F.hardswish), signed[:1]),
-        "nn.hardsigmoid": (R.nn.hardsigmoid, by_torch(F.hardsigmoid), signed[:1]),
+        "nn.leakyrelu": use("nn.leakyrelu", signed),
+        "nn.elu": use("nn.elu", signed[:1], 0.5),
+        "nn.selu": use("nn.selu", signed[:1]),
+        "nn.softplus": use("nn.softplus", signed[:1]),
+        "nn.hardswish": use("nn.hardswish", signed[:1]),
+        "nn.hardsigmoid": use("nn.hardsigmoid", signed[:1]),
         "nn.mish": (R.nn.mish, by_torch(F.mish), signed[:1]),
-        "nn.relu6": (R.nn.relu6, by_torch(F.relu6), signed[:1]),
-        "nn.prelu": (
-            R.nn.prelu,
-            by_torch(F.prelu),
-            [[floats(2, 3, 2) - np.float32(0.5), floats(3)], [floats(2, 4), floats(1)]],
+        "nn.relu6": use("nn.relu6", signed[:1]),
+        "nn.prelu": use(
+            "nn.prelu", [[floats(2, 3, 2) - np.float32(0.5), floats(3)], [floats(2, 4), floats(1)]]
         ),
     }
 
@@ -56,32 +53,16 @@ def integers(*shape: int, dtype: Any = np.int64) -> Array:
 def moved() -> dict[str, Spec]:
     """Elements reordered or moved."""
     return {
-        "nn.pad": (
-            lambda x: R.nn.pad(x, [1, 2, 0, 1], pad_value=3),
-            lambda x: np.pad(x, ((1, 2), (0, 1)), constant_values=3),
-            [[floats(2, 3)], [integers(1, 2)]],
-        ),
-        "nn.pad:reflect": (
-            lambda x: R.nn.pad(x, [1, 2], "reflect"),
-            lambda x: np.pad(x, (1, 2), "reflect"),
-            [[floats(3)], [integers(4)]],
-        ),
-        "nn.pixel_shuffle": (
-            lambda x: R.nn.pixel_shuffle(x, 2),
-            by_torch(F.pixel_shuffle, 2),
-            [[floats(1, 4, 2, 3)], [integers(8, 1, 1)]],
-        ),
+        "nn.pad": use("nn.pad", [[floats(2, 3)], [integers(1, 2)]], [1, 2, 0, 1], "constant", 3),
+        "nn.pad:reflect": use("nn.pad", [[floats(3)], [integers(4)]], [1, 2], "reflect"),
+        "nn.pixel_shuffle": use("nn.pixel_shuffle", [[floats(1, 4, 2, 3)], [integers(8, 1, 1)]], 2),
         "nn.pixel_unshuffle": (
             lambda x: R.nn.pixel_unshuffle(x, 2),
             by_torch(F.pixel_unshuffle, 2),
             [[floats(1, 2, 2, 4)], [integers(3, 2, 2)]],
         ),
-        "nn.batch_flatten": (
-            R.nn.batch_flatten,
-            lambda x: x.reshape(len(x), -1),
-            [[floats(2, 3, 2)], [integers(4)]],
-        ),
-        "nn.dropout": (R.nn.dropout, lambda x: [x, np.ones_like(x)], [[floats(2, 3)]]),
+        "nn.batch_flatten": use("nn.batch_flatten", [[floats(2, 3, 2)], [integers(4)]]),
+        "nn.dropout": use("nn.dropout", [[floats(2, 3)]]),
     }
 
 
