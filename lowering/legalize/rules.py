@@ -352,7 +352,7 @@ def runtime_rule_for(op: type[RelaxOp]) -> RuntimeRule | None:
 
 
 def built_in(op: type[RelaxOp]) -> list[Implementation]:
-    """The built-in implementations of an op besides its rule."""
+    """The built-in implementations of an op in addition to its rule."""
     _import_family(op.__module__)
     return _implementations.get(op.OPERATION_NAME, [])
 

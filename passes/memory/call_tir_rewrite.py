@@ -229,7 +229,7 @@ class _Rewriter:
     def _call_packed(self, op: ir.Operation) -> None:
         """Copy tensor arguments that the call may change and that others read, and those in tuples."""
         defining = defining_op(op.operands[0])
-        assert defining is not None  # effects are explicit: the call has a tuple of its own
+        assert defining is not None  # effects are explicit: the call has its own tuple
         given = dict.fromkeys(v for v in defining.operands if isinstance(struct_info(v.type), Tensor))
         copies = {v: self._copy(v, op) for v in given if not self._is_owned(v, op, defining)}
         tuples = dict.fromkeys(v for v in defining.operands if isinstance(v.type, ir.TupleType))

@@ -81,7 +81,7 @@ def random_words(state: Tensor, count: Dim) -> list[Tensor]:
 
 
 def _counter(b: LoopBuilder, given: Buffer, offset: Scalar) -> tuple[Scalar, Scalar]:
-    """The low and the high word of the counter plus an offset."""
+    """The counter plus an offset: the low and the high 64 bits."""
     before = given[1]
     low = before + offset
     return low, given[2] + b.select(low < before, b.const(1, "uint64"), 0)

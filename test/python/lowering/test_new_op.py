@@ -1,4 +1,4 @@
-"""A new op has a definition, a lowering and a test: all else follows from the class, without an entry elsewhere."""
+"""A new op has a definition, a lowering and a test: all else follows from the class."""
 
 from __future__ import annotations
 
