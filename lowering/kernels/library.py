@@ -212,7 +212,7 @@ def _declared(module: ir.Module) -> list[str]:
 
 
 class LinkKernels(ModulePass):
-    """Mark a module: later passes declare kernels that depend on a target only, and do not emit them into the module."""
+    """Mark a module: later passes declare kernels that depend on a target only, instead of emitting them."""
 
     name: ClassVar[str] = "link-kernels"
 
