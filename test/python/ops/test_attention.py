@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import relax_mlir as rx
-from harness import FLOATS, Array, Suite
+from harness import FLOATS, Suite
+from reference import OPS
 from relax_mlir import op as R
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.error import ArgumentError, ShapeError
-from scipy import special
 
 SIZES = (
     {"b": 2, "s": 3, "t": 4, "h": 2, "d": 8, "e": 5},
@@ -20,22 +20,7 @@ SIZES = (
 )
 
 
-def attention(
-    q: Array,
-    k: Array,
-    v: Array,
-    bias: Array | None = None,
-    scale: float | None = None,
-    causal: str | None = None,
-) -> Array:
-    scores = np.einsum("bshd,bthd->bhst", q, k) * (q.shape[3] ** -0.5 if scale is None else scale)
-    scores = scores if bias is None else scores + bias
-    if causal is not None:
-        s, t = scores.shape[2:]
-        visible = np.tri(s, t, 0 if causal == "TopLeft" else t - s, dtype=bool)
-        scores = np.where(visible, scores, -np.inf)
-    weights = special.softmax(scores, -1) if scores.size else scores
-    return np.einsum("bhst,bthe->bshe", weights, v)
+attention = OPS["nn.attention"]
 
 
 def params(dtype: str, size: int | str = 8, value: int | str = 8) -> list[Tensor]:
@@ -104,7 +89,7 @@ def test_causal_masks() -> None:
         suite.add(
             causal,
             lambda q, k, v, causal=causal: R.nn.attention(q, k, v, causal_mask=causal),
-            lambda q, k, v, causal=causal: attention(q, k, v, causal=causal),
+            lambda q, k, v, causal=causal: attention(q, k, v, mask=causal),
             params("float32"),
             sizes=SIZES,
             tolerance=2e-5,

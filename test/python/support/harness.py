@@ -23,6 +23,7 @@ import numpy as np
 import relax_mlir as rx
 import sweep
 import tvm_ffi
+from reference import plain
 from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.types import Tensor
@@ -242,11 +243,10 @@ def compare(case: Case, arrays: Sequence[Array], result: Any) -> None:
     found = list(result) if isinstance(result, tuple | list | tvm_ffi.Array) else [result]
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # NumPy's mean of nothing
-        expected = case.reference(*map(_precise, arrays))
-    expected = expected if isinstance(expected, tuple | list) else [expected]
+        expected = plain(case.reference(*map(_precise, arrays)))
     assert len(found) == len(expected), f"{case.name}: {len(found)} results, expected {len(expected)}"
     for have, want in zip(map(to_numpy, found), expected, strict=True):
-        _compare_one(case, arrays, have, np.asarray(want))
+        _compare_one(case, arrays, have, want)
 
 
 def _precise(array: Array) -> Array:
