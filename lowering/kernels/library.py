@@ -148,10 +148,9 @@ def _kept(target: Target, name: str) -> Kernel | None:
         kernel = _kernels.get((target, name))
     if kernel is None and find is not None:
         kernel = find(target, name)
-        if kernel is not None and any(_kept(target, needed) is None for needed in kernel.needs):
-            return None
-    if kernel is not None:
-        _keep(kernel)
+    if kernel is None or any(_kept(target, needed) is None for needed in kernel.needs):
+        return None
+    _keep(kernel)
     return kernel
 
 
