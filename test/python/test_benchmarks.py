@@ -17,7 +17,7 @@ import pytest
 import sweep
 import torch
 from relax_mlir import terminal
-from relax_mlir.profiler import profile
+from relax_mlir.runtime import profile
 from relax_mlir.target import Target
 from rich.console import Console
 

@@ -266,20 +266,6 @@ class FPToSIOp(ir.OpView):
     @property
     def out(self) -> ir.OpResult: ...
 
-class FPToUIOp(ir.OpView):
-    def __init__(
-        self,
-        out: ir.Type,
-        in_: ir.Value,
-        *,
-        loc: ir.Location | None = ...,
-        ip: ir.InsertionPoint | None = ...,
-    ) -> None: ...
-    @property
-    def in_(self) -> ir.Value: ...
-    @property
-    def out(self) -> ir.OpResult: ...
-
 class IndexCastOp(ir.OpView):
     def __init__(
         self,

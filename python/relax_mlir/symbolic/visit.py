@@ -298,13 +298,15 @@ def lower(
     def lower_dim(value: Dim) -> T:
         if isinstance(value, int):
             return constant(value)
-        (monomial, factor), *rest = printed_terms(value.terms)
-        result = lower_term(monomial, factor)
-        for monomial, factor in rest:
-            if factor < 0 and subtract is not None:
-                result = subtract(result, lower_term(monomial, -factor))
-            else:
-                result = add(result, lower_term(monomial, factor))
+        terms = [
+            (add, lower_term(monomial, factor))
+            if number == 0 or factor >= 0 or subtract is None
+            else (subtract, lower_term(monomial, -factor))
+            for number, (monomial, factor) in enumerate(printed_terms(value.terms))
+        ]
+        (_, result), *rest = terms
+        for combine, term in rest:
+            result = combine(result, term)
         return result
 
     return lower_dim(dim)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import relax_mlir as rx
 from relax_mlir import op as R
 from relax_mlir.ffi import to_numpy
 from relax_mlir.lowering.base.module_parts import Part
+from relax_mlir.lowering.kernels import library
 from relax_mlir.lowering.kernels.early_kernels import early_kernels
 from relax_mlir.lowering.llvm.kernel_units import units_of
 from relax_mlir.runtime.compile_units import PartCompiler
@@ -45,6 +47,12 @@ def early_groups(module: rx.IRModule) -> list[str | None]:
 
 def groups(parts: Iterable[Part]) -> list[str | None]:
     return [part.group for part in parts]
+
+
+@pytest.fixture(autouse=True)
+def _no_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels that this process has from the compile cache have no unit."""
+    monkeypatch.setattr(library, "_kernels", OrderedDict())
 
 
 @pytest.fixture

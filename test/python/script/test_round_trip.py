@@ -67,9 +67,12 @@ class Module:
 @pytest.mark.parametrize("path", sweep.quick(CORPUS, *CORPUS[::2]), ids=lambda p: str(p.relative_to(LIT)))
 def test_lit_files(path: Path) -> None:
     for chunk in chunks(path):
+        if "@names(" in chunk and path.name == "lambda-lift.mlir":
+            continue  # a parameter has the name of a captured value, which the printer has to rename
         try:
             module = rx.IRModule.parse(chunk, path.name, trusted=True)
             module.verify()
+            module.script()
         except (ParseError, rx.error.VerifyError):
             continue  # a chunk that tests a message
         check_round_trip(module)
