@@ -99,6 +99,10 @@ class _UnknownNameError(AttributeError):
         return f"module 'relax_mlir' has no attribute '{name}'{hint}"
 
 
+_UnknownNameError.__name__ = _UnknownNameError.__qualname__ = "AttributeError"  # in tracebacks
+_UnknownNameError.__module__ = "builtins"
+
+
 def _imported(name: str) -> ModuleType:
     if name in sys.modules:  # another thread may be importing it: this waits
         return importlib.import_module(name)
