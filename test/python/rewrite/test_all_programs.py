@@ -147,11 +147,11 @@ def test_identity_on_all_programs() -> None:
 
 @pytest.mark.slow
 def test_all_calls_made_anew_on_all_programs() -> None:
-    """Equal modules, except for programs with effects, and those whose packed calls are lowered."""
+    """Equal modules, except for programs with effects, those whose packed calls are lowered, and an early tuple."""
     different = []
     for module in relax_modules():
         text = str(module)
-        if "relax.call_packed" in text or "relax.assert_op" in text or " @relax.packed." in text:
+        if "relax.call_packed" in text or "@asserts(" in text or " @relax.packed." in text:
             continue
         try:
             made = Rebuild().visit_module(module)

@@ -64,15 +64,20 @@ class Module:
         assert f"R.call_tir_inplace(cls.add, {arguments}, [" in printed, printed
 
 
+UNEQUAL = (
+    ("lambda-lift.mlir", "@names("),  # a parameter has the name of a captured value: the printer renames it
+    ("print-ir.mlir", "relax.module_attrs = 3"),  # it has no script form
+)
+
+
 @pytest.mark.parametrize("path", sweep.quick(CORPUS, *CORPUS[::2]), ids=lambda p: str(p.relative_to(LIT)))
 def test_lit_files(path: Path) -> None:
     for chunk in chunks(path):
-        if "@names(" in chunk and path.name == "lambda-lift.mlir":
-            continue  # a parameter has the name of a captured value, which the printer has to rename
+        if any(path.name == name and text in chunk for name, text in UNEQUAL):
+            continue
         try:
             module = rx.IRModule.parse(chunk, path.name, trusted=True)
             module.verify()
-            module.script()
         except (ParseError, rx.error.VerifyError):
             continue  # a chunk that tests a message
         check_round_trip(module)
