@@ -10,7 +10,7 @@ import re
 import sys
 import textwrap
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,7 +89,7 @@ def signature(function: Any) -> str:  # noqa: ANN401
         return f"{function.__name__}{signature_text(function.op_class)}"
     found = definition(function)
     assert isinstance(found, ast.FunctionDef)
-    return function_signature(found)
+    return function_signature(found, function.__name__)
 
 
 def function_signature(function: ast.FunctionDef, name: str = "") -> str:
@@ -336,6 +336,8 @@ API = (
     "relax_mlir.strategy",
     "relax_mlir.tuning",
     "relax_mlir.tir.schedule",
+    "relax_mlir.loops.builder",
+    "relax_mlir.loops.values",
     "relax_mlir.ir",
     "relax_mlir.op.op_registry",
     "relax_mlir.analysis",
@@ -343,15 +345,23 @@ API = (
     "relax_mlir.symbolic",
     "relax_mlir.error",
 )
-"""The public modules; `relax_mlir.op` and the passes have separate pages."""
+"""The public modules; `relax_mlir.op`, the passes and `topi` have separate pages."""
+TOPI = ("relax_mlir.topi", "relax_mlir.topi.nn", "relax_mlir.topi.image", "relax_mlir.topi.vision")
 
 
 def api_page() -> str:
-    introduction = (
-        "The builders of ops are on the page [Ops](ops.md), the passes on the page [Passes](passes.md)."
+    return modules_page(
+        "API",
+        "The builders of ops are on the page [Ops](ops.md), the passes on the page [Passes](passes.md), operators as "
+        "tensor expressions on the page [topi](topi.md).",
+        API,
     )
-    parts = [NOTICE, "# API", introduction]
-    for name in API:
+
+
+def modules_page(title: str, introduction: str, modules: Sequence[str]) -> str:
+    """A page with the public names of modules."""
+    parts = [NOTICE, f"# {title}", introduction]
+    for name in modules:
         module = importlib.import_module(name)
         parts += [f"## `{name}`", markdown(module.__doc__)]
         parts += [api_entry(public, getattr(module, public)) for public in public_names(module)]
@@ -365,6 +375,7 @@ def pages() -> dict[str, str]:
         "dialect.md": dialect_page(),
         "ops.md": ops_page(),
         "passes.md": passes_page(),
+        "topi.md": modules_page("topi", "Examples are on the page [topi](../topi.md).", TOPI),
     }
 
 
