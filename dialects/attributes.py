@@ -49,9 +49,9 @@ UNCHECKED = "relax.unchecked"
 each result, the position of its destination argument."""
 INDICES_PROVED = "relax.indices_proved"
 """With `UNCHECKED`: only sizes need checks, since all indices are proved in bounds."""
-SCHEDULED_FROM = "relax.scheduled_from"
-"""On a prim func: the text of the prim func that it is a schedule of, with the same parameters, followed by the prim
-funcs that replace some of its loops. If all of these are in bounds, so is the schedule (sealed like `KERNEL`)."""
+PROVED = "relax.proved"
+"""On a prim func of a schedule: the kinds of errors that its accesses cannot raise, ``BoundsError`` and ``ShapeError``
+(sealed like `KERNEL`)."""
 DESTINATIONS = "relax.destinations"
 """On a prim func from level T on: the positions of the arguments that hold its results."""
 PATTERN = "relax.pattern"

@@ -7,10 +7,11 @@ writes; prim funcs on buffers call it until bufferisation. It has no body before
 A prim func with ``relax.kernel = "NAME"`` has the semantics of NAME; its body is the reference implementation. The
 generators are in `relax_mlir.lowering.kernels`. Unknown names are ignored: the body is compiled.
 
-`relax.kernel` and `relax.arg_reduce` state the semantics of a body, which a kernel may then replace;
-`relax.scheduled_from` states that a body reads and writes the same elements as another one. These claims are trusted
-only for bodies created by this project, which carry a provenance hash (seal): a digest of the function. A pass that
-changes the body invalidates it. Seals distinguish prim funcs of the lowering from those of users in parsed modules.
+`relax.kernel` and `relax.arg_reduce` state the semantics of a body, which a kernel may then replace; `relax.proved`
+states that the accesses of a body are in bounds. `te.lower` proves this on the unscheduled loops, which access the same
+elements, because less can be proved on scheduled loops. These claims are trusted only for bodies created by this
+project, which carry a provenance hash (seal): a digest of the function. A pass that changes the body invalidates it.
+Seals distinguish prim funcs of the lowering from those of users in parsed modules.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from relax_mlir.dialects.attributes import (
     PARAMS,
     PRIM_FUNC,
     PROLOGUE,
-    SCHEDULED_FROM,
+    PROVED,
 )
 from relax_mlir.dialects.types import dims_attr, dims_from_attr
 from relax_mlir.error import VerifyError
@@ -236,7 +237,7 @@ def kernel_spec(function: Any) -> KernelSpec | None:  # noqa: ANN401 - a view of
     return KERNEL_SPECS.get(ir.StringAttr(function.attributes[KERNEL]).value)
 
 
-CLAIMS = (KERNEL, KERNEL_ATTRS, KERNEL_INPUTS, KERNEL_SEAL, SCHEDULED_FROM)
+CLAIMS = (KERNEL, KERNEL_ATTRS, KERNEL_INPUTS, KERNEL_SEAL, PROVED)
 """Attributes of prim funcs that make claims about the body."""
 OP_CLAIMS = (ARG_REDUCE, PROLOGUE, EPILOGUE)
 """Attributes of ops in prim funcs that make such claims."""

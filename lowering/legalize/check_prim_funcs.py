@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
@@ -19,7 +19,7 @@ from relax_mlir.dialects.attributes import (
     PARAMS,
     PATTERN,
     PRIM_FUNC,
-    SCHEDULED_FROM,
+    PROVED,
     UNCHECKED,
 )
 from relax_mlir.dialects.dtypes import DType
@@ -38,7 +38,13 @@ from relax_mlir.dialects.prim_funcs import (
 from relax_mlir.error import Diagnostic, VerifyError
 from relax_mlir.ir_module import functions_of
 from relax_mlir.ir_queries import callee_of, defining_op, entry_block, ops_of
-from relax_mlir.lowering.analysis.check_bounds import BOUNDS_ERROR, bounds_mode, is_rising_access, unproved
+from relax_mlir.lowering.analysis.check_bounds import (
+    BOUNDS_ERROR,
+    SHAPE_ERROR,
+    bounds_mode,
+    is_rising_access,
+    unproved,
+)
 from relax_mlir.lowering.analysis.index_ranges import Ranges
 from relax_mlir.lowering.legality import NOT_ON, PRIM_OPS, PRIM_TYPES, instead_of
 from relax_mlir.lowering.legalize.prim_call_sites import CallSites, called_by_prims, written_inputs
@@ -353,37 +359,24 @@ def _float(value: Value) -> float | None:
     return float(ir.FloatAttr(op.attributes["value"]).value)
 
 
-# Prim funcs that are schedules of others: they stay in bounds if these do.
-#
-# A schedule accesses the same elements as the unscheduled computation, at other times; its local buffers are
-# in bounds by construction (see `relax_mlir.te.schedule`). So bounds are proved for the unscheduled loops,
-# and for the prim funcs that replace some of them.
+def prove(functions: Iterable[func.FuncOp]) -> list[str]:
+    """The kinds of errors that no access of these prim funcs can raise; their arithmetic is defined in place."""
+    unproved_kinds = set()
+    for function in functions:
+        define_arithmetic(function)
+        unproved_kinds |= {requirement.kind for requirement in unproved(function, Ranges(function))}
+    return [kind for kind in (BOUNDS_ERROR, SHAPE_ERROR) if kind not in unproved_kinds]
 
 
-def take_plain(prim: func.FuncOp) -> str | None:
-    """Remove and return the text of a prim func's unscheduled form; None without one, or if its hash does not match."""
-    given = prim.attributes.get(SCHEDULED_FROM)
-    if given is None:
-        return None
-    text = given.value if isinstance(given, ir.StringAttr) and is_sealed(prim) else None
-    del prim.attributes[SCHEDULED_FROM]
+def _take_proved(prim: func.FuncOp) -> set[str]:
+    """Remove and return what was proved of a prim func when it was created; nothing if its hash does not match."""
+    attribute = prim.attributes.get(PROVED)
+    if attribute is None:
+        return set()
+    kinds = {str(ir.StringAttr(kind).value) for kind in ir.ArrayAttr(attribute)} if is_sealed(prim) else set()
+    del prim.attributes[PROVED]
     if not claims(prim) and KERNEL_SEAL in prim.attributes:
         del prim.attributes[KERNEL_SEAL]
-    return text
-
-
-def unproved_kinds(text: str, sites: CallSites, name: str) -> set[str]:
-    """The kinds of errors that the unscheduled form of a prim func may raise, with the calls of that prim func.
-
-    The form is the first function of `text`; the others replace loops, on parts of buffers that these read and write
-    completely.
-    """
-    module = ir.Module.parse(text)
-    kinds: set[str] = set()
-    for number, function in enumerate(op for op in module.body.operations if isinstance(op, func.FuncOp)):
-        define_arithmetic(function)
-        ranges = Ranges(function, sites.params(name)) if number == 0 else Ranges(function)
-        kinds |= {requirement.kind for requirement in unproved(function, ranges)}
     return kinds
 
 
@@ -427,14 +420,14 @@ class CheckPrimFuncs(ModulePass):
         found = [*sites.problems(), *written_inputs(prims, sites)]
         if found:
             raise VerifyError("prim funcs do not fit their calls", found[:20])
-        plain = {name: take_plain(prim) for name, prim in prims.items()}
+        proved = {name: _take_proved(prim) for name, prim in prims.items()}
         for prim in prims.values():
             define_arithmetic(prim)
             _use_memory(prim)
         forget_declared(prims)
         if bounds_mode(ctx) != "none":
             for name, prim in prims.items():
-                _mark(prim, sites, name, plain[name])
+                _mark(prim, sites, name, proved[name])
 
 
 def check_made(module: ir.Module, names: Sequence[str], ctx: PassContext) -> None:
@@ -449,11 +442,11 @@ def check_made(module: ir.Module, names: Sequence[str], ctx: PassContext) -> Non
     sites = CallSites.of(module, prims)
     for name in names:
         is_as_made = is_sealed(prims[name])
-        plain = take_plain(prims[name])
+        proved = _take_proved(prims[name])
         define_arithmetic(prims[name])
         _use_memory(prims[name])
         if bounds_mode(ctx) != "none":
-            _mark(prims[name], sites, name, plain)
+            _mark(prims[name], sites, name, proved)
         if is_as_made:
             seal(prims[name])
 
@@ -660,17 +653,17 @@ def _use_memory(prim: func.FuncOp) -> None:
             op.erase()
 
 
-def _mark(prim: func.FuncOp, sites: CallSites, name: str, plain: str | None) -> None:
+def _mark(prim: func.FuncOp, sites: CallSites, name: str, proved: set[str]) -> None:
     """Mark a prim func that is not fully proved, so that it is checked, and neither fused nor replaced."""
-    # Calls that are not checked against the declared sizes may pass others, for which nothing is proved.
-    is_declared = PARAMS in prim.attributes
-    kinds = unproved_kinds(plain, sites, name) if plain is not None and is_declared else None
-    if kinds is not None and not kinds:
+    if PARAMS not in prim.attributes:
+        # Calls that are not checked against the declared sizes may pass others, for which nothing is proved.
+        proved = set()
+    if proved == {BOUNDS_ERROR, SHAPE_ERROR}:
         return
     destinations = sites.destinations(name)
     with prim.context:
         prim.attributes[UNCHECKED] = ir.DenseI64ArrayAttr.get(destinations)
-        if kinds is not None and BOUNDS_ERROR not in kinds:
+        if BOUNDS_ERROR in proved:
             prim.attributes[INDICES_PROVED] = ir.UnitAttr.get()
     if not _needs_checks(prim, sites.params(name)):
         for mark in (UNCHECKED, INDICES_PROVED):

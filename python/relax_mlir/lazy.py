@@ -52,6 +52,7 @@ HOOKS: dict[str, str] = {
     "build.bytecode": "relax_mlir.vm.build:build_bytecode",
     "script.parse_prim": "relax_mlir.tir.parser:parse_prim",
     "script.print_prim": "relax_mlir.tir.printer:print_prim",
+    "te.prove": "relax_mlir.lowering.legalize.check_prim_funcs:prove",
 }
 """Functions of higher packages that lower ones call: the name of the hook → ``module:function``."""
 

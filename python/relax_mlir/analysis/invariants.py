@@ -230,7 +230,7 @@ ALLOWED = frozenset(
             attr.EXPOSES,
             attr.COMPOSITE,
             attr.CODEGEN,
-            attr.SCHEDULED_FROM,
+            attr.PROVED,
             attr.INDICES_PROVED,
         ),
     }

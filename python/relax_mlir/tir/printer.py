@@ -18,7 +18,7 @@ from relax_mlir.dialects.attributes import (
     PATTERN,
     PRIM_ATTRS,
     PRIM_FUNC,
-    SCHEDULED_FROM,
+    PROVED,
 )
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.location import name_of
@@ -612,7 +612,7 @@ KNOWN = frozenset(
     {PRIM_FUNC, PARAMS, PATTERN, PRIM_ATTRS, "sym_name", "function_type", "sym_visibility", "arg_attrs"}
 )
 
-CLAIMED = frozenset({SCHEDULED_FROM, KERNEL_SEAL})
+CLAIMED = frozenset({PROVED, KERNEL_SEAL})
 """Attributes of a schedule that are not printed: the parsed function is proved or checked like any prim func."""
 
 
@@ -621,7 +621,7 @@ def print_prim(function: func.FuncOp) -> list[str] | None:
     params = prim_params(function)
     names = {named.name for named in map(function.attributes.__getitem__, range(len(function.attributes)))}
     name = function.name.value
-    if SCHEDULED_FROM in names:
+    if PROVED in names:
         names -= CLAIMED
     if (
         params is None
@@ -647,7 +647,7 @@ def _reads_back(function: func.FuncOp, lines: Sequence[str]) -> bool:
         return False
     original = ir.Module.create(ir.Location.unknown(function.context))
     copy = function.operation.clone(ip=ir.InsertionPoint(original.body))
-    if SCHEDULED_FROM in copy.attributes:
+    if PROVED in copy.attributes:
         for name in CLAIMED:
             del copy.attributes[name]
     return structural_equal(IRModule(original), again)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 from relax_mlir import te
-from relax_mlir.dialects.attributes import SCHEDULED_FROM, UNCHECKED
+from relax_mlir.dialects.attributes import PROVED, UNCHECKED
 from relax_mlir.error import ArgumentError, BoundsError, ScheduleError, ShapeError
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.lowering.analysis.check_bounds import CheckBounds
@@ -168,7 +168,7 @@ def neighbours() -> tuple[Any, Any, Any]:
 def test_a_schedule_of_what_is_proved_is_not_checked() -> None:
     s, a, c = neighbours()
     module = te.lower(s, [a, c])
-    assert SCHEDULED_FROM in module["main"].attributes
+    assert PROVED in module["main"].attributes
     assert not is_checked(module)
     assert is_checked(parse(te.lower(s, [a, c], simple_mode=True))), "the loops alone tell it"
 
@@ -186,6 +186,8 @@ def test_padding_is_proved_by_its_conditions() -> None:
     outer, _ = s[c].split(c.op.axis[0], nparts=3)
     s[b].compute_at(s[c], outer)
     module = te.lower(s, [a, c])
+    with module.context:
+        assert module["main"].attributes[PROVED] == ir.Attribute.parse('["BoundsError"]')
     # The size of B, which is not a parameter, may be too large; no index is checked.
     text = stages(module)
     assert 'kind = "ShapeError"' in text
@@ -260,7 +262,7 @@ def test_integers_that_may_be_negative_are_not_trusted() -> None:
     b = te.compute((2 * te.floordiv(M, 2),), lambda i: te.if_then_else(i < N, a[i], 0.0), "B")
     s = te.create_schedule(b.op)
     module = te.lower(s, [a, b])
-    assert SCHEDULED_FROM not in module["main"].attributes
+    assert PROVED not in module["main"].attributes
 
 
 def test_ops_have_the_lines_of_their_stages() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 from relax_mlir import te
-from relax_mlir.dialects.attributes import SCHEDULED_FROM, UNCHECKED
+from relax_mlir.dialects.attributes import PROVED, UNCHECKED
 from relax_mlir.error import (
     ArgumentError,
     BoundsError,
@@ -367,7 +367,7 @@ def test_intrinsics_that_are_proved_are_not_checked() -> None:
     s, c, tensors = product()
     s[c].tensorize(inner(s, c), GEMM)
     module = te.lower(s, tensors)
-    assert SCHEDULED_FROM in module["main"].attributes
+    assert PROVED in module["main"].attributes
     assert not is_checked(module)
     s, c, tensors = product()
     i_outer, j_outer, i, j, r = s[c].leaf_iter_vars
@@ -402,7 +402,7 @@ def odd(shape: int, index: str) -> tuple[Any, Any, Any]:
 def test_an_intrinsic_that_may_read_more_than_the_loops_is_checked() -> None:
     s, a, c = odd(9, "2 * i + 2 - 2")
     module = te.lower(s, [a, c])
-    assert SCHEDULED_FROM not in module["main"].attributes
+    assert PROVED not in module["main"].attributes
     function = rx.build(s, [a, c])
     out = np.zeros(8, "f4")
     function(np.arange(16, dtype="f4"), out)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, overload
 
 from relax_mlir import symbolic
-from relax_mlir.dialects.attributes import SCHEDULED_FROM
+from relax_mlir.dialects.attributes import PROVED
 from relax_mlir.dialects.prim_funcs import seal
 from relax_mlir.error import ArgumentError, ScheduleError, expect
-from relax_mlir.ir_module import IRModule
-from relax_mlir.mlir import ir
+from relax_mlir.ir_module import IRModule, functions_of
+from relax_mlir.lazy import Hook
+from relax_mlir.mlir import func, ir
 from relax_mlir.script.parser import parse
 from relax_mlir.symbolic import Condition, Dim
 from relax_mlir.te.expressions import (
@@ -690,9 +690,7 @@ class ScheduledWriter(Writer):
 
 PLAIN = "plain"
 """Name of the unscheduled computation."""
-INTRINSIC = "intrinsic"
-"""Name prefix of prim funcs that replace loops; a number follows."""
-_NAME = re.compile(r'sym_name = "[^"]*"')
+_prove: Hook[[Iterable[func.FuncOp]], list[str]] = Hook("te.prove")
 
 
 @overload
@@ -792,9 +790,11 @@ def _text(condition: Condition) -> str:
 
 
 def _claim(module: IRModule, name: str, args: Sequence[Tensor], plans: Sequence[Plan]) -> None:
-    """Record the unscheduled computation of the prim func, and the prim funcs that replace loops.
+    """Record the errors that the accesses of the prim func cannot raise.
 
-    Nothing is recorded if an intrinsic may access elements that the loops do not.
+    A schedule accesses the same elements as the unscheduled computation, at other times; its local buffers are in
+    bounds by construction. So bounds are proved for the unscheduled loops, and for the prim funcs that replace some of
+    them. Nothing is recorded if an intrinsic may access elements that the loops do not.
     """
     intrins = [
         stage.tensorized.intrin for plan in plans for stage in plan.stages if stage.tensorized is not None
@@ -806,12 +806,11 @@ def _claim(module: IRModule, name: str, args: Sequence[Tensor], plans: Sequence[
     plain = new_module(module.context)
     with module.context, ir.InsertionPoint(plain.mlir.body), ir.Location.file(*operations[-1].position, 0):
         Function(PLAIN, args, (), names_of(PLAIN, args, operations)).emit_loops(operations)
-    text = str(plain[PLAIN].operation.get_asm(print_generic_op_form=True, use_local_scope=True))
-    with module.context:
-        function = module[name]
-        renamed = [_NAME.sub(f'sym_name = "{INTRINSIC}{number}"', item) for number, item in enumerate(texts)]
-        function.attributes[SCHEDULED_FROM] = ir.StringAttr.get("\n".join([text, *renamed]))
-        seal(function)
+        modules = [plain.mlir, *map(ir.Module.parse, texts)]
+        proved = _prove([function for each in modules for function in functions_of(each)])
+        if proved:
+            module[name].attributes[PROVED] = ir.ArrayAttr.get([ir.StringAttr.get(kind) for kind in proved])
+            seal(module[name])
 
 
 def arguments(schedule: Schedule) -> list[Tensor]:

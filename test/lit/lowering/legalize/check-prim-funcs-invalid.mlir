@@ -190,8 +190,8 @@ func.func private @plain(%a: memref<4xf32>) attributes {relax.prim_func} {
 
 // -----
 
-// CHECK: prim func 'claimed': has the attribute relax.scheduled_from, which legalize-ops makes: leave it out
-func.func private @claimed(%a: memref<4xf32>) attributes {relax.prim_func, relax.scheduled_from = "x"} {
+// CHECK: prim func 'claimed': has the attribute relax.proved, which legalize-ops makes: leave it out
+func.func private @claimed(%a: memref<4xf32>) attributes {relax.prim_func, relax.proved = ["BoundsError"]} {
   return
 }
 // CHECK: relax-opt: error: prim funcs hold what cannot be compiled
