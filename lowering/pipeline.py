@@ -36,23 +36,16 @@ from relax_mlir.lowering.loops.vectorize_loops import VectorizeLoops
 from relax_mlir.lowering.memory.pack_constants import PackConstants
 from relax_mlir.lowering.memory.pool_buffers import StackBuffers
 from relax_mlir.lowering.shapes.lower_symbolic_shapes import LowerSymbolicShapes
-from relax_mlir.passes.canonicalize_calls import CanonicalizeCalls
-from relax_mlir.passes.check_prim_calls import CheckPrimCalls
-from relax_mlir.passes.closures.lambda_lift import LambdaLift
-from relax_mlir.passes.closures.lower_closures import LowerClosures
-from relax_mlir.passes.closures.specialize_closures import SpecializeClosures
+from relax_mlir.passes.bindings import FoldConstant
+from relax_mlir.passes.calls import CanonicalizeCalls, CheckPrimCalls, InlinePrivateFunctions
 from relax_mlir.passes.convert_layout import ConvertLayout
-from relax_mlir.passes.explicit_effects import ExplicitEffects
-from relax_mlir.passes.fold_constant import FoldConstant
+from relax_mlir.passes.dataflow import ExplicitEffects, ToNonDataflow
 from relax_mlir.passes.fusion.fuse_attention import FuseAttention
 from relax_mlir.passes.fusion.fuse_ops import FuseOps
-from relax_mlir.passes.inline_private_functions import InlinePrivateFunctions
-from relax_mlir.passes.name_unknown_dims import NameUnknownDims
-from relax_mlir.passes.normalize import Normalize
-from relax_mlir.passes.refine_shapes import RefineShapes
-from relax_mlir.passes.remove_redundant_reshape import RemoveRedundantReshape
-from relax_mlir.passes.remove_unused_parameters import RemoveUnusedParameters
-from relax_mlir.passes.to_non_dataflow import ToNonDataflow
+from relax_mlir.passes.lambda_lift import LambdaLift
+from relax_mlir.passes.shapes import NameUnknownDims, Normalize, RefineShapes, RemoveRedundantReshape
+from relax_mlir.passes.specialize_closures import LowerClosures, SpecializeClosures
+from relax_mlir.passes.unused import RemoveUnusedParameters
 from relax_mlir.target import Target
 from relax_mlir.transform import Pass, PipelinePass, Sequential, create_pass
 from relax_mlir.transform.pipeline import known_passes

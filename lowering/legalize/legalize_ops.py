@@ -32,7 +32,7 @@ from relax_mlir.lowering.legalize.runtime_calls import (
 )
 from relax_mlir.lowering.strategy.op_strategy import current_report
 from relax_mlir.mlir import ir
-from relax_mlir.passes.to_non_dataflow import ToNonDataflow
+from relax_mlir.passes.dataflow import ToNonDataflow
 from relax_mlir.rewrite.effects import make_all_effects_explicit
 from relax_mlir.symbolic import assuming
 from relax_mlir.target import Target

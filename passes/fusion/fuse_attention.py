@@ -12,7 +12,7 @@ from relax_mlir import symbolic
 from relax_mlir.dialects.traits import EndsBlock, has_trait
 from relax_mlir.dialects.value import Value
 from relax_mlir.mlir import func, ir
-from relax_mlir.passes.remove_redundant_reshape import RemoveRedundantReshape
+from relax_mlir.passes.shapes import RemoveRedundantReshape
 from relax_mlir.rewrite import Binding, ExprMutator
 from relax_mlir.symbolic import Dim
 from relax_mlir.transform import FunctionPass, PassContext

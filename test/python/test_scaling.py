@@ -115,7 +115,7 @@ def test_long_chains_of_uses() -> None:
 
 def test_shape_functions_compute_a_few_expressions_each() -> None:
     """Bufferisation analyses the stores of one function in cubic time."""
-    from relax_mlir.passes.vm.vm_shape_lower import STORES
+    from relax_mlir.passes.vm import STORES
 
     bb = rx.BlockBuilder()
     count = 2 * STORES + 1

@@ -38,7 +38,7 @@ from relax_mlir.expr.compound import Call
 from relax_mlir.ir_module import IRModule
 from relax_mlir.lowering.runtime_lib.blas_products import ADDRESS, ENTRY, wrapper_text
 from relax_mlir.lowering.strategy.op_strategy import Strategy
-from relax_mlir.passes.patterns.fuse_ops_by_pattern import FuseOpsByPattern
+from relax_mlir.passes.patterns import FuseOpsByPattern
 from relax_mlir.runtime import threads
 from relax_mlir.runtime.process_code import load_code, pointer_from
 from relax_mlir.strategy import OpStrategy, SpecializedCondition

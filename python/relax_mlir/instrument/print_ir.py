@@ -6,13 +6,15 @@ import sys
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TextIO
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, TextIO
 
+from relax_mlir.error import RelaxError
 from relax_mlir.files import path_of
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.module_file import DEFAULT, PrintOptions, file_name, module_text, write_atomically
-from relax_mlir.transform.context import PassInstrument
+from relax_mlir.transform.context import PassContext, PassInstrument
+from relax_mlir.transform.passes import ModulePass
 
 if TYPE_CHECKING:
     from relax_mlir.ir_module import IRModule
@@ -227,3 +229,28 @@ class PassStatistics(PassInstrument):
 
 def _count(module: ir.Module) -> int:
     return len(ops_of(module.operation))
+
+
+# Pass `print-ir`: print the module between two passes.
+
+
+@dataclass(frozen=True)
+class PrintIR(ModulePass):
+    """Print the module to stderr, as script if possible, else as MLIR, without changing it.
+
+    `header`: a line printed above it. Follows Relax's ``PrintIR``.
+    """
+
+    name: ClassVar[str] = "print-ir"
+    header: str = ""
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        from relax_mlir.ir_module import IRModule  # which imports this package
+
+        shown = IRModule(module)
+        try:
+            text = shown.script()
+        except RelaxError:  # such as module attributes that are no dictionary
+            text = shown.asm()
+        heading = f"# {self.header}\n" if self.header else ""
+        print(f"{heading}{text.rstrip()}", file=sys.stderr)

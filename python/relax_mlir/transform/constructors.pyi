@@ -1,5 +1,6 @@
 # Written by `python -m relax_mlir.transform.generate_constructors`.
 
+from relax_mlir.instrument.print_ir import PrintIR as PrintIR
 from relax_mlir.lowering.analysis.check_bounds import CheckBounds as CheckBounds
 from relax_mlir.lowering.base.module_parts import Internalize as Internalize
 from relax_mlir.lowering.bufferize.bufferize import CallExposedPrimFuncs as CallExposedPrimFuncs
@@ -56,42 +57,41 @@ from relax_mlir.lowering.pipeline import RelaxToRelax as RelaxToRelax
 from relax_mlir.lowering.pipeline import RelaxToTensors as RelaxToTensors
 from relax_mlir.lowering.pipeline import RelaxToVm as RelaxToVm
 from relax_mlir.lowering.shapes.lower_symbolic_shapes import LowerSymbolicShapes as LowerSymbolicShapes
-from relax_mlir.passes.bind_params import BindParams as BindParams
-from relax_mlir.passes.bind_symbolic_vars import BindSymbolicVars as BindSymbolicVars
-from relax_mlir.passes.canonicalize_bindings import CanonicalizeBindings as CanonicalizeBindings
-from relax_mlir.passes.canonicalize_calls import CanonicalizeCalls as CanonicalizeCalls
-from relax_mlir.passes.check_prim_calls import CheckPrimCalls as CheckPrimCalls
-from relax_mlir.passes.closures.lambda_lift import LambdaLift as LambdaLift
-from relax_mlir.passes.closures.lower_closures import LowerClosures as LowerClosures
-from relax_mlir.passes.closures.specialize_closures import SpecializeClosures as SpecializeClosures
+from relax_mlir.passes.bindings import BindParams as BindParams
+from relax_mlir.passes.bindings import BindSymbolicVars as BindSymbolicVars
+from relax_mlir.passes.bindings import CanonicalizeBindings as CanonicalizeBindings
+from relax_mlir.passes.bindings import FoldConstant as FoldConstant
+from relax_mlir.passes.calls import CanonicalizeCalls as CanonicalizeCalls
+from relax_mlir.passes.calls import CheckPrimCalls as CheckPrimCalls
+from relax_mlir.passes.calls import ExpandTupleArguments as ExpandTupleArguments
+from relax_mlir.passes.calls import InlinePrivateFunctions as InlinePrivateFunctions
 from relax_mlir.passes.convert_layout import ConvertLayout as ConvertLayout
-from relax_mlir.passes.convert_to_dataflow import ConvertToDataflow as ConvertToDataflow
-from relax_mlir.passes.dead_code_elimination import DeadCodeElimination as DeadCodeElimination
+from relax_mlir.passes.dataflow import ConvertToDataflow as ConvertToDataflow
+from relax_mlir.passes.dataflow import ExplicitEffects as ExplicitEffects
+from relax_mlir.passes.dataflow import ToNonDataflow as ToNonDataflow
+from relax_mlir.passes.dataflow import TopologicalSort as TopologicalSort
 from relax_mlir.passes.decompose_ops import DecomposeOps as DecomposeOps
-from relax_mlir.passes.expand_tuple_arguments import ExpandTupleArguments as ExpandTupleArguments
-from relax_mlir.passes.explicit_effects import ExplicitEffects as ExplicitEffects
-from relax_mlir.passes.fold_constant import FoldConstant as FoldConstant
 from relax_mlir.passes.fusion.fuse_attention import FuseAttention as FuseAttention
 from relax_mlir.passes.fusion.fuse_ops import FuseOps as FuseOps
-from relax_mlir.passes.inline_private_functions import InlinePrivateFunctions as InlinePrivateFunctions
-from relax_mlir.passes.memory.call_tir_rewrite import CallTIRRewrite as CallTIRRewrite
-from relax_mlir.passes.memory.static_plan_block_memory import StaticPlanBlockMemory as StaticPlanBlockMemory
-from relax_mlir.passes.name_unknown_dims import NameUnknownDims as NameUnknownDims
-from relax_mlir.passes.normalize import Normalize as Normalize
-from relax_mlir.passes.patterns.fuse_ops_by_pattern import FuseOpsByPattern as FuseOpsByPattern
-from relax_mlir.passes.patterns.merge_composite_functions import (
+from relax_mlir.passes.lambda_lift import LambdaLift as LambdaLift
+from relax_mlir.passes.memory import CallTIRRewrite as CallTIRRewrite
+from relax_mlir.passes.memory import StaticPlanBlockMemory as StaticPlanBlockMemory
+from relax_mlir.passes.patterns import FuseOpsByPattern as FuseOpsByPattern
+from relax_mlir.passes.patterns import (
     MergeCompositeFunctions as MergeCompositeFunctions,
 )
-from relax_mlir.passes.patterns.run_codegen import RunCodegen as RunCodegen
-from relax_mlir.passes.print_ir import PrintIR as PrintIR
-from relax_mlir.passes.refine_shapes import RefineShapes as RefineShapes
-from relax_mlir.passes.remove_redundant_reshape import RemoveRedundantReshape as RemoveRedundantReshape
-from relax_mlir.passes.remove_unused_outputs import RemoveUnusedOutputs as RemoveUnusedOutputs
-from relax_mlir.passes.remove_unused_parameters import RemoveUnusedParameters as RemoveUnusedParameters
-from relax_mlir.passes.to_non_dataflow import ToNonDataflow as ToNonDataflow
-from relax_mlir.passes.topological_sort import TopologicalSort as TopologicalSort
-from relax_mlir.passes.vm.vm_memory_lower import VMMemoryLower as VMMemoryLower
-from relax_mlir.passes.vm.vm_shape_lower import VMShapeLower as VMShapeLower
+from relax_mlir.passes.patterns import RunCodegen as RunCodegen
+from relax_mlir.passes.shapes import NameUnknownDims as NameUnknownDims
+from relax_mlir.passes.shapes import Normalize as Normalize
+from relax_mlir.passes.shapes import RefineShapes as RefineShapes
+from relax_mlir.passes.shapes import RemoveRedundantReshape as RemoveRedundantReshape
+from relax_mlir.passes.specialize_closures import LowerClosures as LowerClosures
+from relax_mlir.passes.specialize_closures import SpecializeClosures as SpecializeClosures
+from relax_mlir.passes.unused import DeadCodeElimination as DeadCodeElimination
+from relax_mlir.passes.unused import RemoveUnusedOutputs as RemoveUnusedOutputs
+from relax_mlir.passes.unused import RemoveUnusedParameters as RemoveUnusedParameters
+from relax_mlir.passes.vm import VMMemoryLower as VMMemoryLower
+from relax_mlir.passes.vm import VMShapeLower as VMShapeLower
 
 __all__ = [
     "BFloat16Bits",

@@ -29,7 +29,7 @@ from relax_mlir.lowering.strategy.tuned import (
     made_schedules,
     schedules_of,
 )
-from relax_mlir.passes.normalize import Normalize
+from relax_mlir.passes.shapes import Normalize
 from relax_mlir.symbolic import Bounds
 from relax_mlir.target import Target
 from relax_mlir.te import ComputeOp, IterVar, PlaceholderOp, Schedule, Tensor

@@ -1,6 +1,6 @@
 // RUN: relax-opt %s --fold-constant=max-elements=2 | filecheck %s
 // RUN: relax-opt %s --fold-constant | filecheck %s --check-prefix=DEFAULT
-// fold_constant.py: what is not folded, and constants that stay because others use them.
+// bindings.py: what is not folded, and constants that stay because others use them.
 
 // More elements than the limit.
 // CHECK-LABEL: func.func @too_large

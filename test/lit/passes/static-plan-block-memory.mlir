@@ -1,6 +1,6 @@
 // Tensors that never live at the same time share storages; sizes are compared symbolically.
 // RUN: relax-opt %s --call-tir-rewrite --static-plan-block-memory --split-input-file | filecheck %s
-// static_plan_block_memory.py, lifetimes.py.
+// passes/memory.py.
 
 !n = tensor<?xf32, #relax.shape<["n"]>>
 func.func private @exp(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {relax.prim_func} {

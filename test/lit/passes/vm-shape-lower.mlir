@@ -1,6 +1,6 @@
 // Symbols and their expressions become slots of a shape heap.
 // RUN: relax-opt %s --vm-shape-lower --split-input-file | filecheck %s
-// vm_shape_lower.py.
+// passes/vm.py.
 
 // Of a parameter's dimensions n and m are stored; the function computes 2*n and 3*m; the shape is loaded.
 // CHECK-LABEL: func.func @foo(

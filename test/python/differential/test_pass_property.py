@@ -11,7 +11,7 @@ import pytest
 import sweep
 from pass_property import RELAX_PASSES, MeaningError, check_program
 from relax_mlir.mlir import func, ir
-from relax_mlir.passes import dead_code_elimination
+from relax_mlir.passes import unused
 
 
 def _seeds() -> list[int]:
@@ -41,7 +41,7 @@ def test_a_wrong_pass_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
                     ):
                         view.operation.erase()
 
-    monkeypatch.setattr(dead_code_elimination.DeadCodeElimination, "run", run)
+    monkeypatch.setattr(unused.DeadCodeElimination, "run", run)
     monkeypatch.setattr("pass_property.RELAX_PASSES", ("dead-code-elimination",))
     monkeypatch.setattr("pass_property.UPSTREAM", ())
     with pytest.raises(MeaningError, match="passes dead-code-elimination"):

@@ -10,7 +10,7 @@ from harness import Array, pairs, special_values
 from relax_mlir import op as R
 from relax_mlir.dialects import constants, dtypes
 from relax_mlir.dialects.types import Tensor
-from relax_mlir.passes.fold_constant import FoldConstant
+from relax_mlir.passes.bindings import FoldConstant
 from relax_mlir.runtime import to_numpy
 
 BINARY = ("add", "floor_divide", "floor_mod", "less", "maximum", "multiply", "not_equal", "subtract")

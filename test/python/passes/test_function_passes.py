@@ -13,12 +13,9 @@ import tvm_ffi
 from relax_mlir import op as R
 from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.error import ArgumentError, DTypeError, ParseError, RelaxError, ShapeError, UnknownNameError
-from relax_mlir.passes.bind_params import BindParams
-from relax_mlir.passes.bind_symbolic_vars import BindSymbolicVars
-from relax_mlir.passes.expand_tuple_arguments import ExpandTupleArguments
-from relax_mlir.passes.inline_private_functions import InlinePrivateFunctions
-from relax_mlir.passes.remove_unused_outputs import RemoveUnusedOutputs
-from relax_mlir.passes.remove_unused_parameters import RemoveUnusedParameters
+from relax_mlir.passes.bindings import BindParams, BindSymbolicVars
+from relax_mlir.passes.calls import ExpandTupleArguments, InlinePrivateFunctions
+from relax_mlir.passes.unused import RemoveUnusedOutputs, RemoveUnusedParameters
 from relax_mlir.runtime import to_numpy
 from relax_mlir.script import parse
 from relax_mlir.transform import Pass, Sequential

@@ -10,11 +10,10 @@ import pytest
 import relax_mlir as rx
 import sweep
 from relax_mlir import op as R
-from relax_mlir.passes.canonicalize_bindings import CanonicalizeBindings
-from relax_mlir.passes.convert_to_dataflow import ConvertToDataflow
-from relax_mlir.passes.dead_code_elimination import DeadCodeElimination
-from relax_mlir.passes.remove_redundant_reshape import RemoveRedundantReshape
-from relax_mlir.passes.topological_sort import TopologicalSort
+from relax_mlir.passes.bindings import CanonicalizeBindings
+from relax_mlir.passes.dataflow import ConvertToDataflow, TopologicalSort
+from relax_mlir.passes.shapes import RemoveRedundantReshape
+from relax_mlir.passes.unused import DeadCodeElimination
 from relax_mlir.runtime import to_numpy
 from relax_mlir.transform import Pass, create_pass
 

@@ -10,8 +10,7 @@ import pytest
 import relax_mlir as rx
 from relax_mlir import op as R
 from relax_mlir.error import ArgumentError, DTypeError, RelaxError, ShapeError
-from relax_mlir.passes.convert_to_dataflow import ConvertToDataflow
-from relax_mlir.passes.topological_sort import TopologicalSort
+from relax_mlir.passes.dataflow import ConvertToDataflow, TopologicalSort
 from relax_mlir.rewrite import Binding, DataflowMutator, ExprMutator, ExprVisitor
 from relax_mlir.runtime import to_numpy
 

@@ -436,7 +436,7 @@ def test_attributes_that_are_none(given: str, message: str) -> None:
 
 
 def test_functions_lifted_out_keep_their_attributes() -> None:
-    from relax_mlir.passes.closures.lambda_lift import LambdaLift
+    from relax_mlir.passes.lambda_lift import LambdaLift
 
     module = parse(
         "@R.function\ndef main(x: R.Tensor((4,), 'float32')):\n"

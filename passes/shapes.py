@@ -1,4 +1,4 @@
-"""Pass ``name-unknown-dims``: replace unknown dimensions by symbols, for tensors of known rank and dtype."""
+"""Types and shapes: `normalize`, `refine-shapes`, `name-unknown-dims`, `remove-redundant-reshape`."""
 
 from __future__ import annotations
 
@@ -6,15 +6,86 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from relax_mlir.analysis.type_inference import deduce
+from relax_mlir.analysis.type_inference import deduce, deduce_types
+from relax_mlir.dialects.base import implies
 from relax_mlir.dialects.structure import TUPLE, pack, unpack
-from relax_mlir.dialects.traits import PassesOn, has_trait
+from relax_mlir.dialects.symbols import read_bounds
+from relax_mlir.dialects.traits import IsView, PassesOn, has_trait, ops_with
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, dims_attr, dims_from_attr, struct_info
+from relax_mlir.dialects.value import Value
 from relax_mlir.error import RelaxError
-from relax_mlir.ir_queries import FunctionTable, defining_op, entry_block, is_used
+from relax_mlir.ir_queries import FunctionTable, defining_op, entry_block, is_used, ops_of
 from relax_mlir.mlir import func, ir
-from relax_mlir.rewrite.effects import make_effects_explicit
-from relax_mlir.transform import FunctionPass, PassContext
+from relax_mlir.op import permute_dims, reshape
+from relax_mlir.rewrite import Binding, ExprMutator
+from relax_mlir.rewrite.effects import make_all_effects_explicit, make_effects_explicit
+from relax_mlir.rewrite.shape_hoisting import hoist_match
+from relax_mlir.symbolic import assuming
+from relax_mlir.transform import FunctionPass, ModulePass, PassContext, relax_functions
+
+# Pass `normalize`: deduce the most precise type of every op, in canonical form.
+
+
+class Normalize(FunctionPass):
+    """Deduce result types again, canonicalise shape expressions, and forward fields of `tuple` ops.
+
+    A result whose type is less precise than its op's shape rule gives (an unknown dimension or dtype) gets the more
+    precise type, and so do the results of dataflow blocks, conditionals, calls and functions that depend on it. Values
+    carried by loops keep their types.
+    """
+
+    name: ClassVar[str] = "normalize"
+    lowers: ClassVar[bool] = True
+
+    def run_on_function(self, function: func.FuncOp, module: ir.Module, ctx: PassContext) -> None:
+        deduce_types(function, module)
+
+
+# Pass `refine-shapes`: propagate shape information forwards and backwards.
+
+
+class RefineShapes(ModulePass):
+    """Propagate shapes and dtypes forwards and backwards, to a fixed point.
+
+    Forwards, as in ``normalize``: result types are deduced again through tuples, conditionals, dataflow blocks, calls
+    and function results, including the shape rules of packed functions (`op.register_infer`). Callers see the refined
+    results of their callees.
+
+    Backwards, a `match_shape` of the result of an op that preserves its operand's shape (a unary op, a cast, a softmax,
+    a binary op with a scalar, a permutation) moves in front of the op and checks the operand, repeatedly up to the
+    first op that does not preserve the shape. The values in between then have a known shape. The check remains, so that
+    the program raises the same error, only earlier: no call of a packed or Relax function, no conditional and no other
+    effect is between the two positions, and both are in one block (a dataflow block counts as part of the enclosing
+    block). The symbols of the pattern must be defined at the new position, or by the pattern itself.
+
+    No other information moves backwards: ``add`` broadcasts, so a result of shape ``(m, n)`` does not determine either
+    operand. `op.ewise_add`, which does not broadcast, inserts the `match_shape` that this pass moves.
+    """
+
+    name: ClassVar[str] = "refine-shapes"
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        """Iterate until no function's type changes; each round propagates callee results to callers."""
+        make_all_effects_explicit(module)
+        functions = relax_functions(module)
+        by_name = {op.name.value: op for op in module.body.operations if isinstance(op, func.FuncOp)}
+        for _ in range(len(functions) + 1):
+            before = [function.type for function in functions]
+            for function in functions:
+                with assuming(read_bounds(function)):
+                    _refine(function, module, by_name)
+            if before == [function.type for function in functions]:
+                return
+
+
+def _refine(function: func.FuncOp, module: ir.Module, functions: Mapping[str, func.FuncOp]) -> None:
+    deduce_types(function, module)
+    while any(hoist_match(match, functions) for match in ops_of(function.operation, "relax.match_shape")):
+        deduce_types(function, module)
+
+
+# Pass `name-unknown-dims`: replace unknown dimensions by symbols, for tensors of known rank and dtype.
+
 
 MATCH = "relax.match_shape"
 
@@ -215,3 +286,65 @@ def _vague(value: ir.Value, wanted: StructInfo, location: ir.Location) -> ir.Val
         )
     assert isinstance(wanted, Tensor | Shape)
     return _match(value, wanted, location)
+
+
+# Pass `remove-redundant-reshape`: merge or remove chains of reshapes and of transpositions.
+
+
+VIEWS = frozenset(name.removeprefix("relax.") for name in ops_with(IsView) if name.startswith("relax."))
+"""Relax ops that change the shape and keep the order of elements."""
+
+
+class RemoveRedundantReshape(FunctionPass):
+    """Apply the last of a chain of `reshape`, `flatten`, `expand_dims` and `squeeze` ops to the first tensor.
+
+    An op whose result provably has the shape of that tensor is removed. Chains of `permute_dims` become one op, and
+    identity permutations are removed.
+    """
+
+    name: ClassVar[str] = "remove-redundant-reshape"
+
+    def run_on_function(self, function: func.FuncOp, module: ir.Module, ctx: PassContext) -> None:
+        _Shorten().visit(function)
+
+
+class _Shorten(ExprMutator):
+    def visit_default(self, binding: Binding) -> Value | None:
+        return self._view(binding) if binding.op in VIEWS else None
+
+    def _view(self, binding: Binding) -> Value | None:
+        source, length = binding.operands[0], 1
+        while (made := self.definition(source)) is not None and made.op in VIEWS:
+            source, length = made.operands[0], length + 1
+        wanted = binding.result.tensor_info
+        if implies(source.struct_info, wanted) and wanted.known_shape is not None:
+            return source
+        if length == 1 or wanted.known_shape is None:
+            return None
+        return reshape(source, list(wanted.known_shape))
+
+    def visit_permute_dims(self, binding: Binding) -> Value | None:
+        axes, source, length = _axes(binding), binding.operands[0], 1
+        while (made := self.definition(source)) is not None and made.op == "permute_dims":
+            inner = _axes(made)
+            if axes is None or inner is None:
+                break
+            axes, source, length = [inner[axis] for axis in axes], made.operands[0], length + 1
+        if axes is None:
+            return None
+        if axes == sorted(axes):
+            return source
+        return permute_dims(source, axes) if length > 1 else None
+
+
+def _axes(binding: Binding) -> list[int] | None:
+    """The axes of a `permute_dims`, as non-negative integers; None if the rank is unknown."""
+    given, info = binding.attrs["axes"], binding.operands[0].tensor_info
+    if info.ndim is None:
+        return None
+    return _normal(given, info)
+
+
+def _normal(given: list[int] | None, info: Tensor) -> list[int]:
+    assert info.ndim is not None
+    return list(reversed(range(info.ndim))) if given is None else [axis % info.ndim for axis in given]

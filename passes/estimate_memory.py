@@ -18,7 +18,7 @@ from relax_mlir.error import RelaxError, UnknownNameError, UnsupportedError
 from relax_mlir.ir_module import IRModule, relax_functions
 from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import func, ir
-from relax_mlir.passes.memory.static_plan_block_memory import symbol_bounds
+from relax_mlir.passes.memory import symbol_bounds
 from relax_mlir.symbolic import Bounds, Dim
 from relax_mlir.transform import PassContext, create_pass
 from relax_mlir.transform.context import VERIFY_EACH

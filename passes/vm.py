@@ -1,7 +1,4 @@
-"""Pass ``vm-shape-lower``: store symbols and symbolic expressions in a shape heap.
-
-Shape functions are prim funcs that evaluate symbolic expressions over the slots of a shape heap.
-"""
+"""Lowering to the virtual machine: `vm-memory-lower` and `vm-shape-lower`."""
 
 from __future__ import annotations
 
@@ -20,26 +17,110 @@ from relax_mlir.dialects.base import RelaxOp, as_sequence, dim_attributes, dims_
 from relax_mlir.dialects.dialect import ShapeValueType
 from relax_mlir.dialects.memory import call_prim
 from relax_mlir.dialects.structure import TUPLE, make_tuple, match_shape, tuple_get_item
-from relax_mlir.dialects.traits import CallsPacked, IsView, ops_with
-from relax_mlir.dialects.types import (
-    Prim,
-    Shape,
-    StructInfo,
-    Tensor,
-    Tuple,
-    dims_from_attr,
-    struct_info,
-)
+from relax_mlir.dialects.traits import CallsPacked, IsView, has_trait, ops_with
+from relax_mlir.dialects.types import Prim, Shape, StructInfo, Tensor, Tuple, dims_from_attr, struct_info
 from relax_mlir.dialects.value import Value
-from relax_mlir.dialects.vm import MakeCode, MatchCode
-from relax_mlir.error import RelaxError, ShapeError
+from relax_mlir.dialects.vm import MakeCode, MatchCode, VmReshapeOp
+from relax_mlir.error import RelaxError, ShapeError, UnsupportedError
 from relax_mlir.ir_queries import callee_of, defining_op, entry_block, fresh_name, symbol_names
 from relax_mlir.mlir import arith, cf, func, ir, memref, tensor
 from relax_mlir.op import tensor_to_shape, vm
-from relax_mlir.passes.memory.static_plan_block_memory import SYMBOL_BOUNDS, symbol_bounds
-from relax_mlir.passes.vm.vm_memory_lower import EARLIER, RENAMED, refuse, walk
+from relax_mlir.passes.memory import SYMBOL_BOUNDS, shape_value, symbol_bounds
 from relax_mlir.symbolic import Bounds, Definition, Dim, Expr
-from relax_mlir.transform import ModulePass, PassContext, relax_functions
+from relax_mlir.transform import FunctionPass, ModulePass, PassContext, relax_functions
+
+# Pass `vm-memory-lower`: lower explicit memory to builtins of the virtual machine.
+
+
+RENAMED = {
+    "relax.memory_alloc_storage": "relax.vm_alloc_storage",
+    "relax.memory_alloc_tensor": "relax.vm_alloc_tensor",
+    "relax.memory_copy": "relax.vm_copy",
+    "relax.memory_kill_tensor": "relax.vm_kill_object",
+    "relax.memory_kill_storage": "relax.vm_kill_object",
+}
+"""Builtin with the same operands and attributes, by op of explicit memory."""
+EARLIER = {
+    "relax.dataflow": "to-non-dataflow",
+    "relax.call_tir": "call-tir-rewrite",
+    "relax.call_tir_inplace": "call-tir-rewrite",
+    "relax.call_dps_packed": "call-tir-rewrite",
+}
+"""Pass that removes an op, by the name of the op."""
+
+
+class VMMemoryLower(FunctionPass):
+    """Lower `memory.*` ops to `vm.*`, and views to `vm.reshape`.
+
+    Requires explicit memory (``call-tir-rewrite``).
+    """
+
+    name: ClassVar[str] = "vm-memory-lower"
+    lowers: ClassVar[bool] = True
+
+    def run_on_function(self, function: func.FuncOp, module: ir.Module, ctx: PassContext) -> None:
+        """Raises `UnsupportedError` for a function without explicit memory, and for views of unknown shape."""
+        refuse(function, EARLIER, self.name)
+        for op in list(walk(entry_block(function))):
+            with op.location:
+                if op.name in RENAMED:
+                    _rename(op, RENAMED[op.name])
+                elif has_trait(op, IsView):
+                    _reshape(op)
+
+
+def refuse(function: func.FuncOp, earlier: dict[str, str], name: str) -> None:
+    """Raise `UnsupportedError` for an op that an earlier pass should have removed."""
+    for op in walk(entry_block(function)):
+        if op.name in earlier:
+            raise UnsupportedError(
+                f"{where(op)}: {function.name.value}: {op.name} is left; run {earlier[op.name]} before {name}"
+            )
+
+
+def walk(block: ir.Block) -> Iterator[ir.Operation]:
+    """All ops in `block`, each before the ops nested in it."""
+    for view in list(block.operations):
+        yield view.operation
+        for region in view.operation.regions:
+            for inner in region.blocks:
+                yield from walk(inner)
+
+
+def _rename(op: ir.Operation, name: str) -> None:
+    attributes = {a.name: a.attr for a in (op.attributes[i] for i in range(len(op.attributes)))}
+    with ir.InsertionPoint(op):
+        new = ir.Operation.create(
+            name, results=[r.type for r in op.results], operands=list(op.operands), attributes=attributes
+        )
+    for old, result in zip(op.results, new.results, strict=True):
+        old.replace_all_uses_with(result)
+    op.erase()
+
+
+def _reshape(op: ir.Operation) -> None:
+    info = struct_info(op.results[0].type)
+    assert isinstance(info, Tensor)
+    with ir.InsertionPoint(op):
+        if info.known_shape is not None:
+            shape = shape_value(info.known_shape)
+        elif len(op.operands) == 2:
+            shape = op.operands[1]
+        else:
+            raise UnsupportedError(
+                f"{where(op)}: {op.name} gives {info}; its shape must be known: match_shape its operand first"
+            )
+        new = ir.Operation.create(
+            VmReshapeOp.OPERATION_NAME, results=[op.results[0].type], operands=[op.operands[0], shape]
+        )
+    op.results[0].replace_all_uses_with(new.results[0])
+    op.erase()
+
+
+# Pass `vm-shape-lower`: store symbols and symbolic expressions in a shape heap.
+#
+# Shape functions are prim funcs that evaluate symbolic expressions over the slots of a shape heap.
+
 
 STORES = 64
 """Maximum number of expressions of a shape function: bufferisation analyses a chain of stores in cubic time."""

@@ -1,4 +1,4 @@
-"""Pass ``fuse-ops-by-pattern``: outline pattern matches into composite functions."""
+"""Functions for third-party libraries: `fuse-ops-by-pattern`, `merge-composite-functions`, `run-codegen`."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from relax_mlir.analysis.call_graph import impure_functions
+from relax_mlir.analysis.call_graph import impure_functions, recursion
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import CODEGEN, COMPOSITE, PARAM_NAME, SYMBOL_BOUNDS
-from relax_mlir.dialects.calls import CallOp
+from relax_mlir.dialects.calls import CallOp, call_dps_packed, require_destinations
+from relax_mlir.dialects.closures import ExternFunc
+from relax_mlir.dialects.location import replacing
 from relax_mlir.dialects.number_attributes import literal_attr
 from relax_mlir.dialects.structure import TUPLE, ConstantOp, TupleGetItemOp, is_pure, pack
 from relax_mlir.dialects.symbols import bounds_around, bounds_attr
 from relax_mlir.dialects.traits import CopiedIntoFunctions, EndsBlock, has_trait
-from relax_mlir.dialects.types import Shape, StructInfo, Tuple, struct_info
+from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, struct_info
 from relax_mlir.dialects.value import Value, Var
 from relax_mlir.dpl.fusion import FusionPattern, PatternCheckContext, patterns_named
 from relax_mlir.dpl.pattern_context import Uses
@@ -27,7 +29,7 @@ from relax_mlir.dpl.patterns import (
     TuplePattern,
     definition_of,
 )
-from relax_mlir.error import ArgumentError, expect
+from relax_mlir.error import ArgumentError, RelaxError, expect
 from relax_mlir.expr.bindings import Program, is_hidden, is_inside
 from relax_mlir.expr.compound import BindingBlock
 from relax_mlir.ir_queries import (
@@ -41,11 +43,26 @@ from relax_mlir.ir_queries import (
 )
 from relax_mlir.mlir import func, ir
 from relax_mlir.op.op_registry import Op
-from relax_mlir.passes.closures.lambda_lift import distinct_names, missing_symbols, shape_of_symbols
+from relax_mlir.passes.calls import inline_call, remove_uncalled
+from relax_mlir.passes.lambda_lift import distinct_names, missing_symbols, shape_of_symbols
 from relax_mlir.rewrite.effects import make_effects_explicit
-from relax_mlir.rewrite.function_editing import functions_by_name, is_relax_function
+from relax_mlir.rewrite.function_editing import (
+    Graph,
+    functions_by_name,
+    is_private,
+    is_relax_function,
+    needs_with_effects,
+    sort_block,
+    symbols_of,
+)
+from relax_mlir.rewrite.replace import fit
 from relax_mlir.symbolic import assuming
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
+from relax_mlir.transform.codegen_region import CodegenRegion
+from relax_mlir.transform.codegens import codegen_called
+
+# Pass `fuse-ops-by-pattern`: outline pattern matches into composite functions.
+
 
 MAX_NAME = 80
 
@@ -496,3 +513,211 @@ def _attributes(pattern: FusionPattern, annotated: Mapping[str, Any]) -> dict[st
         expect(f"{where}: a name", name, str, "a string")
         found[name] = literal_attr(name, value)
     return found
+
+
+# Pass `merge-composite-functions`: merge neighbouring calls of one library's composite functions.
+
+
+class MergeCompositeFunctions(ModulePass):
+    """Outline connected calls of composite functions of one library into one private function.
+
+    The attribute ``relax.codegen`` of the function names the library, by which ``run-codegen`` selects the code
+    generator. A call joins the calls whose results it uses, unless an op outside of the function would have to run in
+    between. A call that joins none gets a separate function. Bindings are moved after operands that are now defined
+    later; effects keep their order. Follows TVM's MergeCompositeFunctions.
+    """
+
+    name: ClassVar[str] = "merge-composite-functions"
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        for function in list(relax_functions(module)):
+            if is_marked(function):
+                continue
+            libraries = {name: library_of(pattern) for name, pattern in composites(module).items()}
+            blocks = dict.fromkeys(
+                op.block for op in ops_of(function.operation, "relax.call") if callee_of(op) in libraries
+            )
+            if blocks:
+                make_effects_explicit(function)
+            for block in blocks:
+                _merge(block, module, libraries)
+
+
+def _merge(block: ir.Block, module: ir.Module, libraries: Mapping[str, str]) -> None:
+    impure = impure_functions(functions_by_name(module))
+    ops = [view.operation for view in block.operations][:-1]
+    for members in _Groups(ops, impure, libraries).found():
+        calls = [ops[number] for number in members]
+        outputs = [call.results[0] for call in calls if _is_used_outside(call, calls)]
+        wrap(calls, outputs or [calls[-1].results[0]], libraries[callee_of(calls[0])], module)
+    sort_block(block, impure)
+
+
+def _is_used_outside(call: ir.Operation, calls: Sequence[ir.Operation]) -> bool:
+    return any(not _is_part(use.owner.operation, calls) for use in call.results[0].uses)
+
+
+def _is_part(user: ir.Operation, calls: Sequence[ir.Operation]) -> bool:
+    """True if a user is one of the calls, or an argument tuple that only they use."""
+    if user in calls:
+        return True
+    users = [use.owner.operation for result in user.results for use in result.uses]
+    return user.name == TUPLE and bool(users) and all(_is_part(item, calls) for item in users)
+
+
+class _Groups:
+    """The partition of the calls of a block into functions.
+
+    Ops are identified by position. The first member of a group identifies it; every other op is a group by itself. A
+    call may join a group whose result it uses, unless another operand of it depends on that group.
+    """
+
+    def __init__(
+        self, ops: Sequence[ir.Operation], impure: Collection[str], libraries: Mapping[str, str]
+    ) -> None:
+        self._needs = _past_arguments(ops, needs_with_effects(ops, impure))
+        self._libraries = [libraries.get(callee_of(op)) if op.name == "relax.call" else None for op in ops]
+        self._leader = list(range(len(ops)))
+        self._members: dict[int, list[int]] = {}
+        for number, library in enumerate(self._libraries):
+            if library is not None:
+                self._join(number, library)
+
+    def found(self) -> list[list[int]]:
+        """The members of each group of calls, in order."""
+        return [sorted(members) for _, members in sorted(self._members.items())]
+
+    def _join(self, number: int, library: str) -> None:
+        needed = {self._leader[item] for item in self._needs[number]}
+        between: set[int] = set()
+        for each in needed:
+            between |= self._behind(each)
+        joined = {each for each in needed - between if self._libraries[each] == library}
+        members = [number, *(item for each in joined for item in self._members.pop(each))]
+        leader = min(members)
+        self._members[leader] = members
+        for item in members:
+            self._leader[item] = leader
+
+    def _behind(self, group: int) -> set[int]:
+        """The groups that a group depends on, transitively."""
+        found: set[int] = set()
+        waiting = [group]
+        while waiting:
+            current = waiting.pop()
+            for member in self._members.get(current, [current]):
+                for needed in self._needs[member]:
+                    other = self._leader[needed]
+                    if other != current and other not in found:
+                        found.add(other)
+                        waiting.append(other)
+        return found
+
+
+def _past_arguments(ops: Sequence[ir.Operation], needs: Graph) -> Graph:
+    """The graph `needs` in which ops depend on the fields of tuples rather than on the tuples."""
+
+    def makers(number: int) -> set[int]:
+        if ops[number].name != TUPLE:
+            return {number}
+        return set().union(*(makers(item) for item in needs[number]))
+
+    return [sorted(set().union(*(makers(item) for item in row))) for row in needs]
+
+
+# Pass `run-codegen`: run the code generators of libraries on the functions outlined for them.
+
+
+class RunCodegen(ModulePass):
+    """Run registered code generators on functions with ``relax.codegen``, and inline the generated bodies.
+
+    `register_codegen` registers a code generator under the name in the attribute. Its output, usually calls of packed
+    functions, replaces the calls of the function, so that later passes optimise across it. Composite functions without
+    a code generator are inlined back into their original ops. Follows TVM's RunCodegen.
+    """
+
+    name: ClassVar[str] = "run-codegen"
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        functions = functions_by_name(module)
+        found, generators = composites(module), codegens(module)
+        for name, library in generators.items():
+            _generate(functions[name], library, {each: functions[each] for each in found})
+        _warn_of_left(module, found, ctx)
+        _inline(module, {*found, *generators})
+        for name in (CODEGEN, COMPOSITE):
+            for function in functions_by_name(module).values():
+                if name in function.attributes:
+                    del function.attributes[name]
+
+
+def _generate(function: func.FuncOp, library: str, composites: Mapping[str, func.FuncOp]) -> None:
+    """Replace the body of a function by the output of its code generator."""
+    generate = codegen_called(library)
+    old = function.operation.clone(ip=False)
+    view = old.opview
+    assert isinstance(view, func.FuncOp)
+    block = entry_block(function)
+    for op in reversed([item.operation for item in block.operations]):
+        op.erase()
+    with ir.InsertionPoint(block), function.location:
+        region = CodegenRegion(view, block, composites)
+        try:
+            given = generate(region)
+            with replacing(function.location):
+                made = _as_value(library, region, given)
+        except RelaxError as error:
+            error.add_hint(f"in the code generator '{library}', for function '{region.name}'")
+            raise
+        with replacing(function.location):
+            result = fit(
+                made, region.result, f"what the code generator '{library}' gives for '{region.name}'"
+            )
+        func.ReturnOp([result.ssa])
+    if {*impure_functions({region.name: function})}:
+        raise ArgumentError(
+            f"code generator '{library}' emits effects for function '{region.name}', which only computes: call packed "
+            "functions by call_dps_packed or call_pure_packed"
+        )
+
+
+def _as_value(library: str, region: CodegenRegion, given: Any) -> Value:  # noqa: ANN401 - returned by user code
+    """The value that a code generator returns, or a call of the packed function that it names."""
+    what = f"what the code generator '{library}' gives"
+    expect(what, given, Value | ExternFunc | str, "a value, or the name of a packed function")
+    if isinstance(given, Value) and not isinstance(given, ExternFunc):
+        return given
+    require_destinations(f"{what}, {given!r}", region.result)
+    result = region.result
+    out = list(result.fields) if isinstance(result, Tuple) else result
+    assert isinstance(out, list | Tensor)
+    return call_dps_packed(given, list(region.params), out)  # type: ignore[arg-type]  # the fields are tensors
+
+
+def _warn_of_left(module: ir.Module, found: Mapping[str, str], ctx: PassContext) -> None:
+    """Warn of calls of composite functions that are not part of a function for a code generator."""
+    for function in functions_by_name(module).values():
+        for op in ops_of(function.operation, "relax.call"):
+            if callee_of(op) in found:
+                ctx.warning(
+                    f"no code generator is asked for '{found[callee_of(op)]}', which is compiled as any other ops: run "
+                    "merge-composite-functions first, or fuse-ops-by-pattern with annotate_codegen",
+                    op,
+                )
+
+
+def _inline(module: ir.Module, marked: set[str]) -> None:
+    """Inline calls of the private functions among `marked`, and remove these functions."""
+    marked -= {name for group in recursion(module) for name in group}
+    again = True
+    while again:
+        again = False
+        functions = functions_by_name(module)
+        for caller in functions.values():
+            calls = [op for op in ops_of(caller.operation, "relax.call") if callee_of(op) in marked]
+            known = symbols_of(caller) if calls else []
+            for call in calls:
+                callee = functions[callee_of(call)]
+                if is_private(callee):
+                    again |= inline_call(call, callee, caller, known, mark=False)
+    remove_uncalled(module)

@@ -1,1 +1,0 @@
-"""Offloading to third-party libraries: outlining of pattern matches, and code generators for them."""
