@@ -1,6 +1,6 @@
 // Results get the best types that their operands give; fields of tuples at hand are taken.
 // RUN: relax-opt %s --normalize | filecheck %s
-// normalize.py, type_inference.py.
+// passes/shapes.py, type_inference.py.
 
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #relax.shape<["n"]>>

@@ -1,6 +1,6 @@
 // Forwards as normalize does; backwards from a match_shape over the ops that keep the shape.
 // RUN: relax-opt %s --refine-shapes --split-input-file | filecheck %s
-// refine_shapes.py, shape_hoisting.py.
+// passes/shapes.py, shape_hoisting.py.
 
 // The check moves up to the parameter; what lies between knows the shape and the dtype.
 // CHECK-LABEL: func.func @backwards(

@@ -1,6 +1,6 @@
 // Private functions take what they use; a symbol that only a dropped parameter defined comes in a shape.
 // RUN: relax-opt %s --remove-unused-parameters | filecheck %s
-// remove_unused_parameters.py, function_editing.py.
+// passes/unused.py, function_editing.py.
 
 // CHECK-LABEL: func.func private @first(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?xf32, #relax.shape<["n"]>> {relax.name = "x"}) ->
