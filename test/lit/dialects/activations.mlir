@@ -24,25 +24,19 @@ func.func @slopes(%x: tensor<?x3xf16, #relax.shape<["n", 3]>>, %a: tensor<3xf16>
   %0 = "relax.nn_prelu"(%x, %a) {axis = -1 : i64} : (tensor<?x3xf16, #relax.shape<["n", 3]>>, tensor<3xf16>) -> tensor<?x3xf16, #relax.shape<["n", 3]>>
   return %0 : tensor<?x3xf16, #relax.shape<["n", 3]>>
 }
-
 // -----
-
 func.func @integers(%x: tensor<5xi32>) -> tensor<5xi32> {
   // expected-error @below {{nn_hardswish: operand 'data' has dtype int32, expected a float}}
   %0 = "relax.nn_hardswish"(%x) : (tensor<5xi32>) -> tensor<5xi32>
   return %0 : tensor<5xi32>
 }
-
 // -----
-
 func.func @zero(%x: tensor<5xf32>) -> tensor<5xf32> {
   // expected-error @below {{nn_softplus: beta is 0, expected another number}}
   %0 = "relax.nn_softplus"(%x) {beta = 0.0 : f64, threshold = 20.0 : f64} : (tensor<5xf32>) -> tensor<5xf32>
   return %0 : tensor<5xf32>
 }
-
 // -----
-
 func.func @slopes(%x: tensor<5x2xf32>, %a: tensor<5xf32>) -> tensor<5x2xf32> {
   // expected-error @below {{nn_prelu: operand 'alpha' has 5 elements, expected 2, dimension 1 of 'data', (5, 2), or 1}}
   %0 = "relax.nn_prelu"(%x, %a) {axis = 1 : i64} : (tensor<5x2xf32>, tensor<5xf32>) -> tensor<5x2xf32>

@@ -9,9 +9,7 @@ func.func @norm(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>, %p: tensor<4xf32>) 
   %0 = "relax.nn_batch_norm"(%x, %p, %p, %p, %p) {axis = 1 : i64, epsilon = 1.0e-05 : f64, center = true, scale = true, momentum = 0.1 : f64, training = false} : (tensor<?x4xf32, #relax.shape<["n", 4]>>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tuple<tensor<?x4xf32, #relax.shape<["n", 4]>>, tensor<4xf32>, tensor<4xf32>>
   return %0 : tuple<tensor<?x4xf32, #relax.shape<["n", 4]>>, tensor<4xf32>, tensor<4xf32>>
 }
-
 // -----
-
 func.func @channels(%x: tensor<2x4xf32>, %p: tensor<3xf32>) -> tuple<tensor<2x4xf32>, tensor<3xf32>, tensor<3xf32>> {
   // expected-error @below {{nn_batch_norm: operand 'gamma' has shape (3,), expected (4,), dimensions [1] of 'data', (2, 4)}}
   %0 = "relax.nn_batch_norm"(%x, %p, %p, %p, %p) {axis = 1 : i64, epsilon = 1.0e-05 : f64, center = true, scale = true, momentum = 0.1 : f64, training = false} : (tensor<2x4xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> tuple<tensor<2x4xf32>, tensor<3xf32>, tensor<3xf32>>

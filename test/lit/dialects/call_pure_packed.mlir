@@ -16,17 +16,13 @@ func.func @main(%x: tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xi64, #relax.
     : (tuple<tensor<?xf32, #relax.shape<["n"]>>>) -> tensor<?xi64, #relax.shape<["n"]>>
   return %0 : tensor<?xi64, #relax.shape<["n"]>>
 }
-
 // -----
-
 func.func @nothing(%t: tuple<>) -> tuple<> {
   // expected-error@+1 {{a call without effects gives a value, but its result is an empty tuple}}
   %0 = "relax.call_pure_packed"(%t) {func = "f", arg_spec = []} : (tuple<>) -> tuple<>
   return %0 : tuple<>
 }
-
 // -----
-
 func.func @spec(%t: tuple<>) -> !relax.object {
   // expected-error@+1 {{arg_spec has 1 operands, the op 0}}
   %0 = "relax.call_pure_packed"(%t) {func = "f", arg_spec = [unit]} : (tuple<>) -> !relax.object

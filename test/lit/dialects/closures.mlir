@@ -26,9 +26,7 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
 func.func private @g(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
   return %x : tensor<2xf32>
 }
-
 // -----
-
 func.func @type(%x: tensor<2xf32>) -> tensor<2xf32> {
   // expected-error @below {{lambda: its type is Callable([Tensor((2,), "float32")], Tensor((3,), "float32")), but its body gives Callable([Tensor((2,), "float32")], Tensor((2,), "float32"))}}
   %f = "relax.lambda"() ({
@@ -37,9 +35,7 @@ func.func @type(%x: tensor<2xf32>) -> tensor<2xf32> {
   }) {names = ["z"]} : () -> !relax.callable<[tensor<2xf32>], tensor<3xf32>, false>
   return %x : tensor<2xf32>
 }
-
 // -----
-
 func.func @names(%x: tensor<2xf32>) -> tensor<2xf32> {
   // expected-error @below {{lambda: 0 names for 1 parameters}}
   %f = "relax.lambda"() ({
@@ -48,9 +44,7 @@ func.func @names(%x: tensor<2xf32>) -> tensor<2xf32> {
   }) {names = []} : () -> !relax.callable<[tensor<2xf32>], tensor<2xf32>, false>
   return %x : tensor<2xf32>
 }
-
 // -----
-
 func.func @attributes(%x: tensor<2xf32>) -> tensor<2xf32> {
   // expected-error @below {{lambda: function_attrs is 3 : i64, expected a dictionary of attributes}}
   %f = "relax.lambda"() ({
@@ -59,9 +53,7 @@ func.func @attributes(%x: tensor<2xf32>) -> tensor<2xf32> {
   }) {names = ["z"], function_attrs = 3} : () -> !relax.callable<[tensor<2xf32>], tensor<2xf32>, false>
   return %x : tensor<2xf32>
 }
-
 // -----
-
 func.func @end(%x: tensor<2xf32>) -> tensor<2xf32> {
   // expected-error @below {{lambda: the body is one block that ends in relax.lambda_return}}
   %f = "relax.lambda"() ({
@@ -69,36 +61,28 @@ func.func @end(%x: tensor<2xf32>) -> tensor<2xf32> {
   }) {names = []} : () -> !relax.callable<[], tensor<2xf32>, false>
   return %x : tensor<2xf32>
 }
-
 // -----
-
 func.func private @impure(%f: !relax.callable<[], tensor<2xf32>, false>) -> tensor<2xf32> {
   %t = builtin.unrealized_conversion_cast to tuple<>
   // expected-error @below {{invoke_pure_closure: the function is Callable([], Tensor((2,), "float32")), which may have effects: use invoke_closure}}
   %a = "relax.invoke_pure_closure"(%f, %t) : (!relax.callable<[], tensor<2xf32>, false>, tuple<>) -> tensor<2xf32>
   return %a : tensor<2xf32>
 }
-
 // -----
-
 func.func private @count(%f: !relax.callable<[tensor<2xf32>], tensor<2xf32>, false>) -> tensor<2xf32> {
   %t = builtin.unrealized_conversion_cast to tuple<>
   // expected-error @below {{invoke_closure: 0 arguments given, the function takes 1}}
   %a = "relax.invoke_closure"(%f, %t) : (!relax.callable<[tensor<2xf32>], tensor<2xf32>, false>, tuple<>) -> tensor<2xf32>
   return %a : tensor<2xf32>
 }
-
 // -----
-
 func.func private @value(%x: tensor<2xf32>) -> tensor<2xf32> {
   %t = builtin.unrealized_conversion_cast to tuple<>
   // expected-error @below {{invoke_closure: operand 'closure' is Tensor((2,), "float32"), expected a function}}
   %a = "relax.invoke_closure"(%x, %t) : (tensor<2xf32>, tuple<>) -> tensor<2xf32>
   return %a : tensor<2xf32>
 }
-
 // -----
-
 func.func @named(%x: tensor<2xf32>) -> tensor<2xf32> {
   // expected-error @below {{lambda: 'names' has 0 : i64, expected the name of a parameter}}
   %f = "relax.lambda"() ({

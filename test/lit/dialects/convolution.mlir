@@ -24,17 +24,13 @@ func.func @volumes(%x: tensor<1x2x3x4x5xi8>, %w: tensor<2x2x3x4x5xi8>) -> tensor
   %0 = "relax.nn_conv3d"(%x, %w) {strides = [1, 1, 1], padding = [0, 0, 0, 0, 0, 0], dilation = [1, 1, 1], groups = 1 : i64, data_layout = "NCDHW", kernel_layout = "OIDHW", out_layout = "NCDHW", out_dtype = i32} : (tensor<1x2x3x4x5xi8>, tensor<2x2x3x4x5xi8>) -> tensor<1x2x1x1x1xi32>
   return %0 : tensor<1x2x1x1x1xi32>
 }
-
 // -----
-
 func.func @channels(%x: tensor<1x3x5x5xf32>, %w: tensor<4x2x3x3xf32>) -> tensor<1x4x3x3xf32> {
   // expected-error @below {{nn_conv2d: operand 'data' has 3 channels, but 'weight' takes 2 in each of 1 groups}}
   %0 = "relax.nn_conv2d"(%x, %w) {strides = [1, 1], padding = [0, 0, 0, 0], dilation = [1, 1], groups = 1 : i64, data_layout = "NCHW", kernel_layout = "OIHW", out_layout = "NCHW", out_dtype = unit} : (tensor<1x3x5x5xf32>, tensor<4x2x3x3xf32>) -> tensor<1x4x3x3xf32>
   return %0 : tensor<1x4x3x3xf32>
 }
-
 // -----
-
 func.func @layout(%x: tensor<1x2x5x5xf32>, %w: tensor<4x2x3x3xf32>) -> tensor<1x4x3x3xf32> {
   // expected-error @below {{nn_conv2d: data_layout is 'NCWX', expected an order of the letters NCHW}}
   %0 = "relax.nn_conv2d"(%x, %w) {strides = [1, 1], padding = [0, 0, 0, 0], dilation = [1, 1], groups = 1 : i64, data_layout = "NCWX", kernel_layout = "OIHW", out_layout = "NCHW", out_dtype = unit} : (tensor<1x2x5x5xf32>, tensor<4x2x3x3xf32>) -> tensor<1x4x3x3xf32>

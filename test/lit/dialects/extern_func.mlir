@@ -7,9 +7,7 @@ func.func @value() -> !relax.callable<[tensor<2xf32>], tensor<2xf32>, true> {
   %f = "relax.extern_func"() {func = "my.f"} : () -> !relax.callable<[tensor<2xf32>], tensor<2xf32>, true>
   return %f : !relax.callable<[tensor<2xf32>], tensor<2xf32>, true>
 }
-
 // -----
-
 func.func @no_function() -> i64 {
   // expected-error @+1 {{extern_func: its result is Prim("int64"), expected a Callable}}
   %f = "relax.extern_func"() {func = "my.f"} : () -> i64

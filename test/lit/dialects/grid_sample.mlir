@@ -15,17 +15,13 @@ func.func @sampled(%x: tensor<?x3x?x?xf32, #relax.shape<["n", 3, "h", "w"]>>, %t
   %1 = "relax.image_grid_sample"(%x, %0) {method = "bilinear", layout = "NCHW", padding_mode = "zeros", align_corners = false} : (tensor<?x3x?x?xf32, #relax.shape<["n", 3, "h", "w"]>>, tensor<?x2x?x5xf32, #relax.shape<["n", 2, "w", 5]>>) -> tensor<?x3x?x5xf32, #relax.shape<["n", 3, "w", 5]>>
   return %1 : tensor<?x3x?x5xf32, #relax.shape<["n", 3, "w", 5]>>
 }
-
 // -----
-
 func.func @coordinates(%x: tensor<1x3x4x4xf32>, %g: tensor<1x3x2x2xf32>) -> tensor<1x3x2x2xf32> {
   // expected-error @below {{image_grid_sample: operand 'grid' has 3 as coordinates of NCHW, which is not provably 2}}
   %0 = "relax.image_grid_sample"(%x, %g) {method = "bilinear", layout = "NCHW", padding_mode = "zeros", align_corners = false} : (tensor<1x3x4x4xf32>, tensor<1x3x2x2xf32>) -> tensor<1x3x2x2xf32>
   return %0 : tensor<1x3x2x2xf32>
 }
-
 // -----
-
 func.func @matrix(%t: tensor<1x2x2xf32>) -> tensor<1x2x4x4xf32> {
   %s = "relax.shape_expr"() {values = [4, 4]} : () -> !relax.shape_value<[4, 4]>
   // expected-error @below {{expected (batch, 2, 3) for 2 sizes}}

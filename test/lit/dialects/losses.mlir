@@ -15,17 +15,13 @@ func.func @losses(%x: tensor<?x5x?xf32, #relax.shape<["n", 5, "h"]>>, %t: tensor
   %2 = "relax.nn_cross_entropy_with_logits"(%0, %0) : (tensor<?x?xf32, #relax.shape<["n", "h"]>>, tensor<?x?xf32, #relax.shape<["n", "h"]>>) -> tensor<f32>
   return %2 : tensor<f32>
 }
-
 // -----
-
 func.func @targets(%x: tensor<2x5xf32>, %t: tensor<3xi64>, %w: tensor<5xf32>) -> tensor<f32> {
   // expected-error @below {{nn_nll_loss: operand 'targets' has shape (3,), expected (2,), that of 'predictions' without the classes}}
   %0 = "relax.nn_nll_loss"(%x, %t, %w) {reduction = "sum", ignore_index = -100 : i64} : (tensor<2x5xf32>, tensor<3xi64>, tensor<5xf32>) -> tensor<f32>
   return %0 : tensor<f32>
 }
-
 // -----
-
 func.func @reduction(%x: tensor<2x5xf32>, %t: tensor<2xi64>, %w: tensor<5xf32>) -> tensor<f32> {
   // expected-error @below {{nn_nll_loss: reduction is 'max', expected one of none, sum, mean}}
   %0 = "relax.nn_nll_loss"(%x, %t, %w) {reduction = "max", ignore_index = -100 : i64} : (tensor<2x5xf32>, tensor<2xi64>, tensor<5xf32>) -> tensor<f32>

@@ -25,17 +25,13 @@ func.func @others(%x: tensor<1x2x6xf16>, %y: tensor<1x2x3x4x5xf32>, %z: tensor<1
   %4 = "relax.nn_avg_pool2d"(%z) {pool_size = [1, 1], strides = [1, 1], padding = [0, 0, 0, 0], dilation = [1, 1], ceil_mode = false, count_include_pad = false, layout = "NCHW", out_layout = "NCHW"} : (tensor<1x2x3x4xf32>) -> tensor<1x2x3x4xf32>
   return %0 : tensor<1x2x3xf16>
 }
-
 // -----
-
 func.func @window(%x: tensor<1x2x5xf32>) -> tensor<1x2x1xf32> {
   // expected-error @below {{nn_max_pool1d: in dimension W the window reaches over 6, but the padded data has size 5}}
   %0 = "relax.nn_max_pool1d"(%x) {pool_size = [6], strides = [1], padding = [0, 0], dilation = [1], ceil_mode = false, count_include_pad = false, layout = "NCW", out_layout = "NCW"} : (tensor<1x2x5xf32>) -> tensor<1x2x1xf32>
   return %0 : tensor<1x2x1xf32>
 }
-
 // -----
-
 func.func @integers(%x: tensor<1x2x5xi32>) -> tensor<1x2x5xi32> {
   // expected-error @below {{nn_avg_pool1d: operand 'data' has dtype int32, expected a float}}
   %0 = "relax.nn_avg_pool1d"(%x) {pool_size = [1], strides = [1], padding = [0, 0], dilation = [1], ceil_mode = false, count_include_pad = false, layout = "NCW", out_layout = "NCW"} : (tensor<1x2x5xi32>) -> tensor<1x2x5xi32>

@@ -17,9 +17,7 @@ func.func @draws(%state: tensor<3xui64>) -> (tensor<4xui32>, tensor<4xui32>, ten
   %6 = "relax.tuple_get_item"(%5) {index = 0 : i64} : (tuple<tensor<4xui32>, tensor<3xui64>>) -> tensor<4xui32>
   return %1, %4, %6 : tensor<4xui32>, tensor<4xui32>, tensor<4xui32>
 }
-
 // -----
-
 func.func @no_state(%state: tensor<4xui64>) {
   // expected-error @below {{random_words: operand 'state' is Tensor((4,), "uint64"), expected a state, Tensor((3,), "uint64")}}
   %0 = "relax.random_words"(%state) {count = 4 : i64} : (tensor<4xui64>) -> tuple<tensor<4xui32>, tensor<3xui64>>

@@ -17,17 +17,13 @@ func.func @moved(%x: tensor<?x4x?x3xf32, #relax.shape<["n", 4, "h", 3]>>) -> ten
   %3 = "relax.nn_dropout"(%2) {rate = 0.5 : f64} : (tensor<?x?xf32, #relax.shape<["n", "12*h"]>>) -> tuple<tensor<?x?xf32, #relax.shape<["n", "12*h"]>>, tensor<?x?xf32, #relax.shape<["n", "12*h"]>>>
   return %2 : tensor<?x?xf32, #relax.shape<["n", "12*h"]>>
 }
-
 // -----
-
 func.func @channels(%x: tensor<3x2x2xf32>) -> tensor<1x4x4xf32> {
   // expected-error @below {{nn_pixel_shuffle: the number of channels of (3, 2, 2) is 3, which is not provably a multiple of 4}}
   %0 = "relax.nn_pixel_shuffle"(%x) {upscale_factor = 2 : i64} : (tensor<3x2x2xf32>) -> tensor<1x4x4xf32>
   return %0 : tensor<1x4x4xf32>
 }
-
 // -----
-
 func.func @rate(%x: tensor<3xf32>) -> tensor<3xf32> {
   // expected-error @below {{nn_dropout: rate is 2.0, expected a number from 0 to 1}}
   %0 = "relax.nn_dropout"(%x) {rate = 2.0 : f64} : (tensor<3xf32>) -> tuple<tensor<3xf32>, tensor<3xf32>>

@@ -13,9 +13,7 @@ func.func @all(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<2x?x12xf32
   %2 = "relax.repeat"(%x) {repeats = 2 : i64, axis = 0 : i64} : (tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<?x4xf32, #relax.shape<["2*n", 4]>>
   return %1 : tensor<2x?x12xf32, #relax.shape<[2, "n", 12]>>
 }
-
 // -----
-
 func.func @negative(%x: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error @below {{tile: repeats is [-1], expected integers that are not negative}}
   %0 = "relax.tile"(%x) {repeats = [-1]} : (tensor<4xf32>) -> tensor<4xf32>

@@ -13,17 +13,13 @@ func.func @all(%x: tensor<?xf32, #relax.shape<["n"]>>, %i: tensor<?xi64, #relax.
   %2 = "relax.index_put"(%x, %t, %u) {accumulate = true} : (tensor<?xf32, #relax.shape<["n"]>>, tuple<tensor<?xi64, #relax.shape<["k"]>>>, tensor<?xf32, #relax.shape<["k"]>>) -> tensor<?xf32, #relax.shape<["n"]>>
   return
 }
-
 // -----
-
 func.func @dtypes(%x: tensor<3xf32>, %i: tensor<2xi64>, %u: tensor<2xi8>) {
   // expected-error @below {{scatter_elements: operand 'updates' has dtype int8, 'data' has float32; use astype}}
   %0 = "relax.scatter_elements"(%x, %i, %u) {axis = 0 : i64, reduction = "add"} : (tensor<3xf32>, tensor<2xi64>, tensor<2xi8>) -> tensor<3xf32>
   return
 }
-
 // -----
-
 func.func @reduction(%x: tensor<3xf32>, %i: tensor<2x1xi64>, %u: tensor<2xf32>) {
   // expected-error @below {{scatter_nd: reduction is 'mean', expected one of update, add, mul, min, max}}
   %0 = "relax.scatter_nd"(%x, %i, %u) {reduction = "mean"} : (tensor<3xf32>, tensor<2x1xi64>, tensor<2xf32>) -> tensor<3xf32>

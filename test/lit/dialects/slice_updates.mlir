@@ -10,9 +10,7 @@ func.func @all(%x: tensor<?xf32, #relax.shape<["n"]>>, %i: tensor<2xi64>, %v: te
   %1 = "relax.one_hot"(%i, %v, %v) {depth = "n", axis = 0 : i64} : (tensor<2xi64>, tensor<f32>, tensor<f32>) -> tensor<?x2xf32, #relax.shape<["n", 2]>>
   return
 }
-
 // -----
-
 func.func @step(%x: tensor<3xf32>) {
   // expected-error @below {{slice_scatter: step is 0, expected an integer from 1 on}}
   %0 = "relax.slice_scatter"(%x, %x) {start = 0 : i64, end = 3 : i64, step = 0 : i64, axis = 0 : i64} : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>

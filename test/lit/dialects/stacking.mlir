@@ -13,9 +13,7 @@ func.func @all(%x: tensor<?xf32, #relax.shape<["n"]>>) {
   %2 = "relax.roll"(%x) {shift = [1], axis = unit} : (tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #relax.shape<["n"]>>
   return
 }
-
 // -----
-
 func.func @shapes(%x: tensor<3xf32>, %y: tensor<4xf32>) {
   %t = builtin.unrealized_conversion_cast %x, %y : tensor<3xf32>, tensor<4xf32> to tuple<tensor<3xf32>, tensor<4xf32>>
   // expected-error @below {{stack: dimension 0 of the first tensor and of 'tensors[1]' are 3 and 4}}

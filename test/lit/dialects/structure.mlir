@@ -11,25 +11,19 @@ func.func @main(%x: tensor<?x?xf32>) -> !relax.shape_value<["n", 4]> {
   %s = "relax.shape_of"(%y) : (tensor<?x4xf32, #relax.shape<["n", 4]>>) -> !relax.shape_value<["n", 4]>
   return %s : !relax.shape_value<["n", 4]>
 }
-
 // -----
-
 func.func @rank(%x: tensor<2x3xf32>) -> tensor<2xf32> {
   // expected-error @below {{match_shape: pattern (2,) has 1 dimensions, but the value has 2: (2, 3)}}
   %y = "relax.match_shape"(%x) {pattern = [2], result_dtype} : (tensor<2x3xf32>) -> tensor<2xf32>
   return %y : tensor<2xf32>
 }
-
 // -----
-
 func.func @size(%x: tensor<2x3xf32>) -> tensor<2x4xf32> {
   // expected-error @below {{match_shape: dimension 1 is 3, which is not 4}}
   %y = "relax.match_shape"(%x) {pattern = [2, 4], result_dtype} : (tensor<2x3xf32>) -> tensor<2x4xf32>
   return %y : tensor<2x4xf32>
 }
-
 // -----
-
 func.func @field(%x: tuple<tensor<2xf32>>) -> tensor<2xf32> {
   // expected-error @below {{tuple_get_item: index 1 is out of range for a tuple of 1}}
   %y = "relax.tuple_get_item"(%x) {index = 1 : i64} : (tuple<tensor<2xf32>>) -> tensor<2xf32>

@@ -35,9 +35,7 @@ llvm.func @moved(%p: !llvm.ptr) -> i16 {
   llvm.store %word, %p : i32, !llvm.ptr
   llvm.return %sum : i16
 }
-
 // -----
-
 // A module that computes in bf16 is for a target that can: nothing changes.
 
 // CHECK-LABEL: llvm.func @computed
@@ -48,9 +46,7 @@ llvm.func @computed(%p: !llvm.ptr) -> f32 {
   %y = llvm.fpext %x : bf16 to f32
   llvm.return %y : f32
 }
-
 // -----
-
 // A module without a value of bf16 is not changed.
 
 // CHECK: llvm.mlir.global private constant @table({{.*}} : tensor<2xbf16>)

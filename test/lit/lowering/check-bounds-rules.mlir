@@ -1,7 +1,6 @@
 // RUN: relax-opt %s --check-bounds="mode=all" | filecheck %s
 // check_bounds.py: the requirements of each op, the test of what is not proved, and what is proved.
 
-
 // A declaration is not checked.
 func.func private @declared(%i: index) attributes {relax.prim_func}
 

@@ -7,9 +7,7 @@ func.func @own(%x: memref<4xf32>) -> (memref<4xf32>, memref<4xf32>) {
   %a = memref.alloc() : memref<4xf32>
   return %x, %a : memref<4xf32>, memref<4xf32>
 }
-
 // -----
-
 // CHECK: function 'swapped': result 0 is in the destination of another one, but each is computed in its own
 func.func private @swapped(%a: memref<4xf32>, %b: memref<4xf32>) -> (memref<4xf32>, memref<4xf32>) attributes {relax.prim_func} {
   return %b, %a : memref<4xf32>, memref<4xf32>
@@ -17,9 +15,7 @@ func.func private @swapped(%a: memref<4xf32>, %b: memref<4xf32>) -> (memref<4xf3
 func.func @main(%a: memref<4xf32>, %b: memref<4xf32>) attributes {relax.exposes = {callee = @swapped, written = array<i64: 0, 1>}} {
   return
 }
-
 // -----
-
 // A loop that carries another buffer on.
 // CHECK: function 'loop': result 0 is a buffer of its own
 func.func @loop(%a: memref<4xf32>, %b: memref<4xf32>, %n: index) -> memref<4xf32> {
@@ -30,18 +26,14 @@ func.func @loop(%a: memref<4xf32>, %b: memref<4xf32>, %n: index) -> memref<4xf32
   }
   return %0 : memref<4xf32>
 }
-
 // -----
-
 // Views: of a parameter, of what a call returns, in another shape, and of a part.
 // CHECK: function 'parameter': result 0 is a buffer of its own
 func.func @parameter(%a: memref<2x2xf32>) -> memref<4xf32> {
   %0 = memref.collapse_shape %a [[0, 1]] : memref<2x2xf32> into memref<4xf32>
   return %0 : memref<4xf32>
 }
-
 // -----
-
 // CHECK: function 'call': result 0 is a buffer of its own
 func.func private @elsewhere(memref<4xf32>) -> memref<2x2xf32>
 func.func @call(%a: memref<4xf32>) -> memref<4xf32> {
@@ -49,26 +41,20 @@ func.func @call(%a: memref<4xf32>) -> memref<4xf32> {
   %1 = memref.collapse_shape %0 [[0, 1]] : memref<2x2xf32> into memref<4xf32>
   return %1 : memref<4xf32>
 }
-
 // -----
-
 // CHECK: function 'shape': result 0 is a buffer of its own
 func.func @shape(%a: memref<8xf32>) -> memref<4x2xf32> {
   %0 = memref.expand_shape %a [[0, 1, 2]] output_shape [2, 2, 2] : memref<8xf32> into memref<2x2x2xf32>
   %1 = memref.collapse_shape %0 [[0, 1], [2]] : memref<2x2x2xf32> into memref<4x2xf32>
   return %1 : memref<4x2xf32>
 }
-
 // -----
-
 // CHECK: function 'part': result 0 is a buffer of its own
 func.func @part(%a: memref<8xf32>) -> memref<4xf32, strided<[1]>> {
   %0 = memref.subview %a[0] [4] [1] : memref<8xf32> to memref<4xf32, strided<[1]>>
   return %0 : memref<4xf32, strided<[1]>>
 }
-
 // -----
-
 // An entry has no other place for a buffer of the prim func.
 // CHECK: function 'local': result 0 is a buffer of its own
 func.func private @local(%a: memref<4xf32>) -> memref<4xf32> attributes {relax.prim_func} {

@@ -26,9 +26,7 @@ func.func @main(%a: memref<4xf32>, %b: memref<4xf32>, %n: index) -> memref<4xf32
   memref.copy %0#0, %b : memref<4xf32> to memref<4xf32>
   return %b : memref<4xf32>
 }
-
 // -----
-
 // Results that are no buffers stay; so do those of functions of others.
 // CHECK-LABEL: func.func @kept
 // CHECK-SAME: (%[[N:[a-z0-9_]+]]: index) -> index
@@ -41,9 +39,7 @@ func.func @kept(%n: index) -> index {
   call @use(%0) : (memref<4xf32>) -> ()
   return %n : index
 }
-
 // -----
-
 // A loop that carries the buffer as it is gives it back.
 // CHECK-LABEL: func.func private @carried
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]: memref<4xf32>, %[[N:[a-z0-9_]+]]: index) {
@@ -59,9 +55,7 @@ func.func private @carried(%x: memref<4xf32>, %n: index) -> memref<4xf32> {
   }
   return %0 : memref<4xf32>
 }
-
 // -----
-
 // A prim func that is called from outside: what it returns of an input goes into its destination, at the end.
 // CHECK-LABEL: func.func private @copied
 // CHECK-SAME: (%[[A:[a-z0-9_]+]]: memref<?xf32>, %[[B:[a-z0-9_]+]]: memref<?xf32>, %[[C:[a-z0-9_]+]]: memref<?xf32>)
@@ -74,9 +68,7 @@ func.func private @copied(%a: memref<?xf32>, %b: memref<?xf32>, %c: memref<?xf32
 func.func @main(%a: memref<?xf32>, %b: memref<?xf32>, %c: memref<?xf32>) attributes {relax.exposes = {callee = @copied, written = array<i64: 1, 2>}} {
   return
 }
-
 // -----
-
 // All elements of a buffer in their order are the buffer; a part of one is not.
 // CHECK-LABEL: func.func @views
 // CHECK-SAME: (%[[A:[a-z0-9_]+]]: memref<4xf32>, %[[B:[a-z0-9_]+]]: memref<4xf32>)
@@ -96,9 +88,7 @@ func.func @views(%a: memref<4xf32>, %b: memref<4xf32>) -> memref<4xf32> {
   memref.copy %r, %b : memref<4xf32> to memref<4xf32>
   return %r : memref<4xf32>
 }
-
 // -----
-
 // Destinations are the last buffers, whatever numbers are among the parameters.
 // CHECK-LABEL: func.func private @numbers
 // CHECK-SAME: (%[[A:[a-z0-9_]+]]: memref<?xf32>, %[[B:[a-z0-9_]+]]: memref<?xf32>, %{{[a-z0-9_]+}}: index)
@@ -112,9 +102,7 @@ func.func private @numbers(%a: memref<?xf32>, %b: memref<?xf32>, %n: index) -> m
 func.func @main(%a: memref<?xf32>, %b: memref<?xf32>, %n: i64) attributes {relax.exposes = {callee = @numbers, written = array<i64: 1>}} {
   return
 }
-
 // -----
-
 // More results than buffers, a destination of another type, a prim func that has no entry.
 // CHECK-LABEL: func.func private @more
 // CHECK-NOT: linalg.copy
@@ -149,9 +137,7 @@ func.func @second(%a: memref<4xf32>, %b: memref<?xf32>) attributes {relax.expose
 func.func @third(%a: memref<?xf32>, %b: memref<?xf32>, %n: i64) attributes {relax.exposes = {callee = @integer, written = array<i64>}} {
   return
 }
-
 // -----
-
 // The first result is in its destination, the second one is not.
 // CHECK-LABEL: func.func private @second
 // CHECK-SAME: (%[[A:[a-z0-9_]+]]: memref<?xf32>, %[[B:[a-z0-9_]+]]: memref<?xf32>, %[[C:[a-z0-9_]+]]: memref<?xf32>)
@@ -163,9 +149,7 @@ func.func private @second(%a: memref<?xf32>, %b: memref<?xf32>, %c: memref<?xf32
 func.func @main(%a: memref<?xf32>, %b: memref<?xf32>, %c: memref<?xf32>) attributes {relax.exposes = {callee = @second, written = array<i64: 1, 2>}} {
   return
 }
-
 // -----
-
 // A call that has given nothing but a buffer gives nothing.
 // CHECK-LABEL: func.func @caller
 // CHECK-SAME: (%[[A:[a-z0-9_]+]]: memref<4xf32>) {

@@ -11,9 +11,7 @@ func.func @add(%x: bf16, %y: bf16) -> bf16 {
   %0 = arith.addf %x, %y : bf16
   return %0 : bf16
 }
-
 // -----
-
 // f64 is rounded to odd before the second rounding; the target converts f32 to f16 itself.
 // CHECK-LABEL: func.func @narrow
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]: vector<4xf64>)
@@ -24,9 +22,7 @@ func.func @narrow(%x: vector<4xf64>) -> vector<4xf16> {
   %0 = arith.truncf %x : vector<4xf64> to vector<4xf16>
   return %0 : vector<4xf16>
 }
-
 // -----
-
 // expand_ops.py, lanes.py: f32 and f64 are left alone, and so are integers.
 // CHECK-LABEL: func.func @left_alone
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]: f32, %[[Y:[a-z0-9_]+]]: f64, %[[I:[a-z0-9_]+]]: i32)
@@ -42,9 +38,7 @@ func.func @left_alone(%x: f32, %y: f64, %i: i32) -> f64 {
   %3 = arith.mulf %1, %2 : f64
   return %3 : f64
 }
-
 // -----
-
 // Integers become f16 by way of f32, in two roundings, as in NumPy.
 // CHECK-LABEL: func.func @from_integer
 // CHECK-SAME: (%[[I:[a-z0-9_]+]]: i32)
@@ -55,9 +49,7 @@ func.func @from_integer(%i: i32) -> f16 {
   %0 = arith.sitofp %i : i32 to f16
   return %0 : f16
 }
-
 // -----
-
 // Unsigned integers, and what halves become: wider floats and integers.
 // CHECK-LABEL: func.func @others
 // CHECK-SAME: (%[[I:[a-z0-9_]+]]: i32, %[[X:[a-z0-9_]+]]: f16, %[[Y:[a-z0-9_]+]]: bf16)

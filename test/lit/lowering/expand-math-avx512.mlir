@@ -26,9 +26,7 @@ func.func @exp(%x: vector<16xf32>) -> vector<16xf32> {
   %0 = math.exp %x : vector<16xf32>
   return %0 : vector<16xf32>
 }
-
 // -----
-
 // Vectors that lie side by side are cut up for it, and computed as one before and after.
 // CHECK-LABEL: func.func @exp2_of_two
 // CHECK: vector.shuffle {{.*}} [0, 1, 2, {{.*}}, 15] : vector<32xf32>
@@ -49,9 +47,7 @@ func.func @exp2_of_two(%x: vector<32xf32>) -> vector<32xf32> {
   %0 = math.exp2 %x : vector<32xf32>
   return %0 : vector<32xf32>
 }
-
 // -----
-
 // The coefficients for each lane are looked up by the nearest node, from which the polynomial counts; there is no
 // exponential, and no choice between two results.
 // CHECK-LABEL: func.func @erf
@@ -70,9 +66,7 @@ func.func @erf(%x: vector<16xf32>) -> vector<16xf32> {
   %0 = math.erf %x : vector<16xf32>
   return %0 : vector<16xf32>
 }
-
 // -----
-
 // f16 is computed in f32, of as many lanes.
 // CHECK-LABEL: func.func @half
 // CHECK: arith.extf %{{.*}} : vector<16xf16> to vector<16xf32>
@@ -82,9 +76,7 @@ func.func @half(%x: vector<16xf16>) -> vector<16xf16> {
   %0 = math.exp %x : vector<16xf16>
   return %0 : vector<16xf16>
 }
-
 // -----
-
 // A logarithm of f64: what the number is taken apart by needs no other way for denormals, 0, inf and NaN; there is no
 // division.
 // CHECK-LABEL: func.func @log_of_double(
@@ -106,9 +98,7 @@ func.func @log_of_double(%x: vector<8xf64>) -> vector<8xf64> {
   %0 = math.log %x : vector<8xf64>
   return %0 : vector<8xf64>
 }
-
 // -----
-
 // An exponential of f64: as of f32, with the rest of each power in a second table.
 // CHECK-LABEL: func.func @exp_of_double(
 // CHECK-SAME: %[[X:.*]]: vector<8xf64>
@@ -124,9 +114,7 @@ func.func @exp_of_double(%x: vector<8xf64>) -> vector<8xf64> {
   %0 = math.exp %x : vector<8xf64>
   return %0 : vector<8xf64>
 }
-
 // -----
-
 // Scalars, other lengths, vectors of several axes and other functions are as everywhere.
 // CHECK-LABEL: func.func @others
 // CHECK-NOT: x86.
@@ -144,9 +132,7 @@ func.func @others(%s: f32, %x: vector<8xf32>, %y: vector<2x16xf32>, %z: vector<1
   return %0, %1, %2, %3, %4, %5
       : f32, vector<8xf32>, vector<2x16xf32>, vector<16xf32>, vector<48xf32>, vector<24xf64>
 }
-
 // -----
-
 // A gelu written with erf is computed as a whole: the size of the argument with a bound, coefficients by the nearest
 // node, the part above zero.
 // CHECK-LABEL: func.func @gelu(
@@ -171,9 +157,7 @@ func.func @gelu(%x: vector<16xf32>) -> vector<16xf32> {
   %4 = arith.mulf %2, %3 : vector<16xf32>
   return %4 : vector<16xf32>
 }
-
 // -----
-
 // The product in another order, √2 as a divisor, and constants that are put into all lanes.
 // CHECK-LABEL: func.func @gelu_in_another_order(
 // CHECK-NOT: math.copysign
@@ -191,9 +175,7 @@ func.func @gelu_in_another_order(%x: vector<16xf32>) -> vector<16xf32> {
   %4 = arith.mulf %half, %3 : vector<16xf32>
   return %4 : vector<16xf32>
 }
-
 // -----
-
 // What only looks like gelu: another factor within erf.
 // CHECK-LABEL: func.func @other_factor(
 // CHECK-NOT: fixupimm
@@ -209,9 +191,7 @@ func.func @other_factor(%x: vector<16xf32>) -> vector<16xf32> {
   %4 = arith.mulf %2, %3 : vector<16xf32>
   return %4 : vector<16xf32>
 }
-
 // -----
-
 // Another argument without erf.
 // CHECK-LABEL: func.func @other_argument(
 // CHECK-NOT: fixupimm
@@ -227,9 +207,7 @@ func.func @other_argument(%x: vector<16xf32>, %y: vector<16xf32>) -> vector<16xf
   %4 = arith.mulf %2, %3 : vector<16xf32>
   return %4 : vector<16xf32>
 }
-
 // -----
-
 // 1 + erf is needed elsewhere, too.
 // CHECK-LABEL: func.func @gate_used_twice(
 // CHECK-NOT: fixupimm
@@ -245,9 +223,7 @@ func.func @gate_used_twice(%x: vector<16xf32>) -> (vector<16xf32>, vector<16xf32
   %4 = arith.mulf %2, %3 : vector<16xf32>
   return %4, %2 : vector<16xf32>, vector<16xf32>
 }
-
 // -----
-
 // Another function in the place of erf.
 // CHECK-LABEL: func.func @other_function(
 // CHECK-NOT: fixupimm

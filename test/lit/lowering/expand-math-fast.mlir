@@ -11,9 +11,7 @@ func.func @exp(%x: vector<8xf32>) -> vector<8xf32> {
   %0 = math.exp %x : vector<8xf32>
   return %0 : vector<8xf32>
 }
-
 // -----
-
 // A quotient of polynomials, and no exponential.
 // CHECK-LABEL: func.func @erf
 // CHECK-COUNT-6: math.fma
@@ -25,9 +23,7 @@ func.func @erf(%x: bf16) -> bf16 {
   %0 = math.erf %x : bf16
   return %0 : bf16
 }
-
 // -----
-
 // f64 keeps its digits, and so do functions that have no shorter form.
 // CHECK-LABEL: func.func @others
 // CHECK-NOT: math.tanh
@@ -38,9 +34,7 @@ func.func @others(%x: f64, %y: f32) -> (f64, f32) {
   %1 = math.log %y : f32
   return %0, %1 : f64, f32
 }
-
 // -----
-
 // A gelu is written with the short erf.
 // CHECK-LABEL: func.func @gelu
 // CHECK: %[[E:[A-Za-z0-9_]+]] = arith.divf

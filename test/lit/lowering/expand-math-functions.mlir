@@ -20,9 +20,7 @@ func.func @exp(%x: vector<8xf32>) -> vector<8xf32> {
   %0 = math.exp %x : vector<8xf32>
   return %0 : vector<8xf32>
 }
-
 // -----
-
 // math_log: denormals are scaled up; log(0) is -inf, and of less than 0 (or NaN) NaN.
 // CHECK-LABEL: func.func @log
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]: vector<8xf32>)
@@ -43,9 +41,7 @@ func.func @log(%x: vector<8xf32>) -> vector<8xf32> {
   %0 = math.log %x : vector<8xf32>
   return %0 : vector<8xf32>
 }
-
 // -----
-
 // math_trig: a short way if all lanes are near, else the argument is reduced in f64; sin of an infinity is NaN.
 // CHECK-LABEL: func.func @sin
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]: vector<8xf32>)
@@ -67,9 +63,7 @@ func.func @sin(%x: vector<8xf32>) -> vector<8xf32> {
   %0 = math.sin %x : vector<8xf32>
   return %0 : vector<8xf32>
 }
-
 // -----
-
 // math_trig: tanh is odd, so it takes the sign of its argument: tanh(-0.0) is -0.0.
 // CHECK-LABEL: func.func @tanh
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]: f32)
@@ -81,9 +75,7 @@ func.func @tanh(%x: f32) -> f32 {
   %0 = math.tanh %x : f32
   return %0 : f32
 }
-
 // -----
-
 // math_trig: the sum in the logarithm is formed in f64; no call is left.
 // CHECK-LABEL: func.func @asinh
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]: vector<8xf32>)
@@ -95,9 +87,7 @@ func.func @asinh(%x: vector<8xf32>) -> vector<8xf32> {
   %0 = math.asinh %x : vector<8xf32>
   return %0 : vector<8xf32>
 }
-
 // -----
-
 // math_inverse, of two arguments: the smaller over the larger, and NaN if one is.
 // CHECK-LABEL: func.func @atan2
 // CHECK-SAME: (%[[Y:[a-z0-9_]+]]: f32, %[[X:[a-z0-9_]+]]: f32)
@@ -110,9 +100,7 @@ func.func @atan2(%y: f32, %x: f32) -> f32 {
   %0 = math.atan2 %y, %x : f32
   return %0 : f32
 }
-
 // -----
-
 // math_f64: what rounding 1 + x loses is added, over 1 + x; where that is nothing of x, it is x.
 // CHECK-LABEL: func.func @log1p
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]: f64)
@@ -126,9 +114,7 @@ func.func @log1p(%x: f64) -> f64 {
   %0 = math.log1p %x : f64
   return %0 : f64
 }
-
 // -----
-
 // math_f64: n is in the low bits of a sum; the polynomial is multiplied by 2 to half of it, then to the rest.
 // CHECK-LABEL: func.func @exp
 // CHECK-NOT: math.exp
@@ -145,9 +131,7 @@ func.func @exp(%x: vector<4xf64>) -> vector<4xf64> {
   %0 = math.exp %x : vector<4xf64>
   return %0 : vector<4xf64>
 }
-
 // -----
-
 // math_log.py: in f64, where 2^(y·log2 x) keeps its digits; rounded once.
 // CHECK-LABEL: func.func @pow
 // CHECK-NOT: math.powf
@@ -159,9 +143,7 @@ func.func @pow(%x: vector<8xf32>, %y: vector<8xf32>) -> vector<8xf32> {
   %0 = math.powf %x, %y : vector<8xf32>
   return %0 : vector<8xf32>
 }
-
 // -----
-
 // math_functions.py: by one fused multiply-add; vectors with a quotient of 2^24 and more are left to libm.
 // CHECK-LABEL: func.func @remainder
 // CHECK: %[[QUOTIENT:.*]] = arith.divf
@@ -177,18 +159,14 @@ func.func @remainder(%x: vector<8xf32>, %y: vector<8xf32>) -> vector<8xf32> {
   %0 = arith.remf %x, %y : vector<8xf32>
   return %0 : vector<8xf32>
 }
-
 // -----
-
 // CHECK-LABEL: func.func @remainder_of_doubles
 // CHECK-NEXT: arith.remf %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} : f64
 func.func @remainder_of_doubles(%x: f64, %y: f64) -> f64 {
   %0 = arith.remf %x, %y : f64
   return %0 : f64
 }
-
 // -----
-
 // Without an expansion: left to libm.
 // CHECK-LABEL: func.func @left
 // CHECK-NEXT: math.sin %{{[a-z0-9_]+}} : f64

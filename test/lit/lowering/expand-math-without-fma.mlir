@@ -9,9 +9,7 @@ func.func @exp(%x: f64) -> f64 {
   %0 = math.exp %x : f64
   return %0 : f64
 }
-
 // -----
-
 // math_log: where 1 + x rounds to 1 it is x.
 // CHECK-LABEL: func.func @log1p
 // CHECK-SAME: (%[[X:[a-z0-9]+]]: f64)

@@ -18,9 +18,7 @@ func.func @exp_scalar(%x: f32) -> f32 {
   %0 = math.exp %x : f32
   return %0 : f32
 }
-
 // -----
-
 // CHECK-LABEL: func.func @tanh_vector
 // CHECK-NOT: math.tanh
 // CHECK: %[[INVERSE:[A-Za-z0-9_]+]] = arith.divf
@@ -31,9 +29,7 @@ func.func @tanh_vector(%x: vector<8xf32>) -> vector<8xf32> {
   %0 = math.tanh %x : vector<8xf32>
   return %0 : vector<8xf32>
 }
-
 // -----
-
 // CHECK-LABEL: func.func @half
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]: f16) -> f16
 // CHECK: arith.extf %[[X]] : f16 to f32
@@ -43,9 +39,7 @@ func.func @half(%x: f16) -> f16 {
   %0 = math.log %x : f16
   return %0 : f16
 }
-
 // -----
-
 // Functions without an expansion, for the type or at all, are calls of libm later.
 // CHECK-LABEL: func.func @left_alone
 // CHECK: math.sin %{{[a-z0-9_]+}} : f64
@@ -55,9 +49,7 @@ func.func @left_alone(%x: f64, %y: f32) -> (f64, f32) {
   %1 = math.cbrt %y : f32
   return %0, %1 : f64, f32
 }
-
 // -----
-
 // A gelu written with erf is computed as a whole: max(x, 0) minus |x| times two to a polynomial.
 // CHECK-LABEL: func.func @gelu
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]: vector<8xf32>)
@@ -93,9 +85,7 @@ func.func @gelu(%x: vector<8xf32>) -> vector<8xf32> {
   %y = arith.mulf %halved, %gate : vector<8xf32>
   return %y : vector<8xf32>
 }
-
 // -----
-
 // An erf that others use, too, is no part of a gelu; nor is one of f64.
 // CHECK-LABEL: func.func @no_gelu
 // CHECK: math.copysign %{{[A-Za-z0-9_]+}}, %{{[A-Za-z0-9_]+}} : f32
@@ -121,9 +111,7 @@ func.func @no_gelu(%x: f32, %y: f64) -> (f32, f32, f64) {
   %r64 = arith.mulf %halved64, %gate64 : f64
   return %r, %erf, %r64 : f32, f32, f64
 }
-
 // -----
-
 // Predicates for which upstream has no lowering, on any float; its own stay.
 // CHECK-LABEL: func.func @predicates
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]: f32, %[[Y:[a-z0-9_]+]]: vector<4xf64>)

@@ -86,9 +86,7 @@ func.func @others(%x: memref<?xf32>) {
 
 // CHECK: func.func private @relax.rt.profile_record.6(%{{.*}}: i64, %{{.*}}: i64, %{{.*}}: index
 // CHECK: llvm.atomicrmw add
-
 // -----
-
 // CHECK: module attributes {relax.profile_sites = [{kind = "function"{{.*}}name = "all", sizes = []},
 // A function of math is one operation, a fused multiply-add two; tests, signs and integers are none.
 // CHECK-SAME: {bytes = "16*a0_0", flops = "16*a0_0", kind = "prim"{{[^}]*}}name = "ops", sizes = ["a0_0"]}
@@ -360,9 +358,7 @@ func.func private @nothing(%x: memref<?xf32>, %n: index) attributes {relax.prim_
   }
   return
 }
-
 // -----
-
 // The size of a buffer is no access. What a loop reads that ends on data is read as a whole. Windows have the sizes of
 // their result and of the window.
 // CHECK: {bytes = "4*a1", flops = "0", kind = "prim"{{[^}]*}}name = "size_and_load", sizes = ["a1"]}

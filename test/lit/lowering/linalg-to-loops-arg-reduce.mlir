@@ -20,9 +20,7 @@ func.func @argmax(%x: memref<?x?xf32>, %best: memref<?xf32>, %at: memref<?xi64>)
   }
   return
 }
-
 // -----
-
 // Over another axis the body runs as it is.
 #all = affine_map<(i, j) -> (i, j)>
 #column = affine_map<(i, j) -> (j)>

@@ -25,9 +25,7 @@ func.func @add(%x: memref<?x301xf32, strided<[303, 1], offset: 1>>, %out: memref
   }
   return
 }
-
 // -----
-
 // Short rows, bodies that take their time, results narrower than what they are made of, and sums are as everywhere.
 // CHECK-LABEL: func.func @short
 // CHECK-NOT: extract_aligned_pointer_as_index

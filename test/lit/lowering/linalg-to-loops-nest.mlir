@@ -23,9 +23,7 @@ func.func @broadcast(%x: memref<8x64xf32>, %r: memref<64xf32>, %o: memref<8x64xf
   }
   return
 }
-
 // -----
-
 // Static sizes that fill whole vectors need no mask, and both axes are one loop.
 // CHECK-LABEL: func.func @whole
 // CHECK: scf.for
@@ -42,9 +40,7 @@ func.func @whole(%x: memref<8x16xf32>, %o: memref<8x16xf32>) {
   }
   return
 }
-
 // -----
-
 // What takes many operations goes side by side for six vectors with 16 registers, for four with 32, then for single ones, then under a mask. Functions of f64 are calls for each lane: one vector at a time. Inputs are asked for 2048 bytes ahead.
 // CHECK-LABEL: func.func @heavy
 // AVX2: scf.for %[[AT:[a-z0-9_]+]] = {{.*}} step %c48
@@ -73,9 +69,7 @@ func.func @heavy(%x: memref<?xf32>, %o: memref<?xf32>) {
   }
   return
 }
-
 // -----
-
 // Within a row of a kernel nothing is asked for but, where it is said, the next row, if the first-level cache holds both of
 // each operand: of three operands, rows of 5461 bytes.
 // CHECK-LABEL: func.func @row
@@ -111,9 +105,7 @@ func.func @row(%x: memref<4x?xf32>, %y: memref<?xf32>, %o: memref<?xf32>, %lengt
   }
   return
 }
-
 // -----
-
 // CHECK-LABEL: func.func @heavy_double
 // AVX2-NOT: vector<8xf64>
 // AVX2: math.exp %{{[A-Za-z0-9_]+}} : vector<4xf64>
@@ -129,9 +121,7 @@ func.func @heavy_double(%x: memref<?xf64>, %o: memref<?xf64>) {
   }
   return
 }
-
 // -----
-
 // Sums of several vectors that go side by side are sums of their own until the end; what is left over is added under a
 // mask.
 // CHECK-LABEL: func.func @heavy_sum
@@ -159,9 +149,7 @@ func.func @heavy_sum(%x: memref<?xf32>, %o: memref<f32>) {
   }
   return
 }
-
 // -----
-
 // A function without linalg is left alone.
 // CHECK-LABEL: func.func @nothing
 // CHECK-NEXT: memref.load
@@ -170,9 +158,7 @@ func.func @nothing(%x: memref<4xf32>, %i: index) -> f32 {
   %0 = memref.load %x[%i] : memref<4xf32>
   return %0 : f32
 }
-
 // -----
-
 // Columns of a matrix that is not in one piece are summed up: if there are none, there is no row to go over, and the other way
 // around. The loop over four planes is not worth a question.
 // CHECK-LABEL: func.func @no_columns
@@ -197,9 +183,7 @@ func.func @no_columns(%x: memref<4x?x?xf32, strided<[?, ?, 1]>>, %o: memref<f32>
   }
   return
 }
-
 // -----
-
 // Parallel loops of a prim func need no such question (see skip-empty-results), those of others do.
 // CHECK-LABEL: func.func private @prim
 // CHECK-NOT: arith.ori

@@ -26,9 +26,7 @@ func.func @columns(%x: memref<?x?xf32>, %out: memref<?xf32>) {
   }
   return
 }
-
 // -----
-
 #all = affine_map<(i, j) -> (i, j)>
 #column = affine_map<(i, j) -> (j)>
 

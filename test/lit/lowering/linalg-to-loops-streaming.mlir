@@ -23,9 +23,7 @@ func.func @add(%x: memref<?xf32>, %out: memref<?xf32>) {
   }
   return
 }
-
 // -----
-
 // Too few elements, elements of less than a register, and rows of other loops stay as they are.
 // CHECK-LABEL: func.func @few
 // CHECK-NOT: nontemporal

@@ -52,9 +52,7 @@ func.func @copy(%x: memref<?x?xf32>, %o: memref<?x?xf32>) {
   }
   return
 }
-
 // -----
-
 // Sizes that squares cover, overlapping or not, need no small ones. Squares of 16-bit elements have as many lanes as those of 32 bits; floats are moved as integers.
 // CHECK-LABEL: func.func @sizes
 // CHECK-NOT: scf.if
@@ -75,9 +73,7 @@ func.func @sizes(%x: memref<19x33xf16>, %o: memref<33x19xf16>) {
   }
   return
 }
-
 // -----
-
 // An operand that is not turned is read as the result is written, and may lie where that does: no element is done twice. What is left beside squares is done in smaller ones, then by elements. A batch is a loop around all, which is the one for threads.
 // CHECK-LABEL: func.func @sum
 // CHECK: scf.if
@@ -106,9 +102,7 @@ func.func @sum(%x: memref<?x?x?xf32>, %y: memref<?x?x?xf32>, %o: memref<?x?x?xf3
   }
   return
 }
-
 // -----
-
 // What keeps the last axis needs no squares; too few elements for a square, booleans, bodies with functions, inputs with other strides and reductions have none.
 // CHECK-LABEL: func.func @last_axis
 // CHECK-NOT: vector.shuffle

@@ -22,9 +22,7 @@ func.func @relu(%x: memref<?x?xf32>, %o: memref<?x?xf32>) {
   }
   return
 }
-
 // -----
-
 // A row sum has vector accumulators.
 // CHECK-LABEL: func.func @sum
 // CHECK: scf.for
@@ -36,9 +34,7 @@ func.func @sum(%x: memref<?x?xf32>, %o: memref<?xf32>) {
   linalg.reduce {arith.addf} ins(%x : memref<?x?xf32>) outs(%o : memref<?xf32>) dimensions = [1]
   return
 }
-
 // -----
-
 // Copies need no runtime library; buffers of i1 hold bytes.
 // CHECK-LABEL: func.func @copy
 // CHECK-NOT: memref.copy
@@ -48,9 +44,7 @@ func.func @copy(%x: memref<?xi1>, %o: memref<?xi1>) {
   memref.copy %x, %o : memref<?xi1> to memref<?xi1>
   return
 }
-
 // -----
-
 // A copy reads its first operand and writes the second one; a copy of a buffer to itself does nothing. An index that is a
 // sum of loops is left to upstream's loops.
 // CHECK-LABEL: func.func @copied(
@@ -80,9 +74,7 @@ func.func @copied(%x: memref<8xf32>, %o: memref<8xf32>, %w: memref<2x3xf32>) {
   }
   return
 }
-
 // -----
-
 // A copy of a buffer to itself is gone; the one after it is a loop.
 // CHECK-LABEL: func.func @self_copy(
 // CHECK-NOT: memref.copy

@@ -71,9 +71,7 @@ func.func private @twice(%ok: i1, %n: index) {
 
 // CHECK: llvm.mlir.global internal constant @[[SHAPEERROR]]("ShapeError\00")
 // CHECK: func.func private @relax.rt.raise.1(%{{.+}}: !llvm.ptr, %{{.+}}: !llvm.ptr, %{{.+}}: i64)
-
 // -----
-
 // What is deferred to errors only is not run by a return; functions that cannot fail keep their type.
 func.func private @release(index)
 
@@ -88,9 +86,7 @@ func.func @fine(%n: index) {
   call @release(%c1) {relax.defer = "error"} : (index) -> ()
   return
 }
-
 // -----
-
 // lower_checks.py, errors.py: a status travels through every caller, also through those that have no check themselves.
 func.func private @relax.check.0(i1) attributes {relax.check = {kind = "ValueError", message = "no"}}
 func.func private @relax.propagate(i32)
@@ -135,9 +131,7 @@ func.func @foreign_call() {
 // CHECK-LABEL: func.func @safe({{.*}}: i32) -> i32 {
 // CHECK-NEXT: return
 func.func @safe(%x: i32) -> i32 { return %x : i32 }
-
 // -----
-
 // An assertion is a check that shows no values: braces in its text are text.
 // CHECK-LABEL: func.func @asserted(
 // CHECK: cf.cond_br
@@ -150,9 +144,7 @@ func.func @asserted(%c: i1) {
   cf.assert %c, "set {0}" loc(unknown)
   return
 }
-
 // -----
-
 // An assertion at a known place says it. The error exit of a call of a prim func adds where the op is; nothing is added within
 // prim funcs, nor where the place of the call is unknown.
 // CHECK-LABEL: func.func private @inner(
@@ -215,9 +207,7 @@ func.func @plain(%c: i1) {
   func.call @calls(%c) : (i1) -> () loc("there.py":8:9)
   return
 }
-
 // -----
-
 // A declaration with `relax.status_of` asks for the status of a function, and does not leave when it fails.
 func.func private @relax.check.0(i1, index) attributes {relax.check = {kind = "ShapeError", message = "n is {0}"}}
 func.func private @relax.status.fails(i1, index) -> i32 attributes {relax.status_of = @fails}
@@ -244,9 +234,7 @@ func.func private @asks(%ok: i1, %n: index) -> (i32, i32) {
   %second = call @relax.status.works(%n) : (index) -> i32
   return %first, %second : i32, i32
 }
-
 // -----
-
 // What a part of its own defines fails if it is marked so: its type says so, and its callers branch.
 // CHECK-LABEL: func.func private @relax.rt.allocate(i64) -> (i32, !llvm.ptr) attributes {relax.compiled_separately, relax.may_fail}
 func.func private @relax.rt.allocate(i64) -> !llvm.ptr attributes {relax.compiled_separately, relax.may_fail}
@@ -282,9 +270,7 @@ func.func private @gives(%p: !llvm.ptr) {
 func.func private @defined() attributes {relax.may_fail} {
   return
 }
-
 // -----
-
 // Each assertion raises its own error.
 // CHECK-LABEL: func.func @two_asserts(
 // CHECK-COUNT-2: call @relax.rt.raise.0(

@@ -133,9 +133,7 @@ func.func private @relax.gemm.f32.tile(%x: memref<?xf32>, %n: index) attributes 
   } {loop_annotation = #llvm.loop_annotation<vectorize = <disable = true>, unroll = <disable = true>>}
   return
 }
-
 // -----
-
 // After functions that need no mark: what is inside of a later loop, with sums of indices.
 // CHECK-LABEL: func.func private @epilogue(
 // CHECK-NOT: straight_loops

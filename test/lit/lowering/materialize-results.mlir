@@ -30,9 +30,7 @@ func.func private @reads(%a: tensor<?xf32>, %b: tensor<?xf32>) -> tensor<?xf32> 
   %0 = linalg.fill ins(%zero : f32) outs(%a : tensor<?xf32>) -> tensor<?xf32>
   return %0 : tensor<?xf32>
 }
-
 // -----
-
 // With an entry it goes into the destination.
 
 // CHECK-LABEL: func.func private @entered
@@ -91,9 +89,7 @@ func.func private @exchanged.memory(%a: memref<?xf32>, %b: memref<?xf32>)
     attributes {relax.prim_func, relax.exposes = {callee = @exchanged, written = array<i64: 1>}} {
   return
 }
-
 // -----
-
 // Two results that lie in each other's destination are copied before one is overwritten.
 
 // CHECK-LABEL: func.func private @swapped
@@ -110,9 +106,7 @@ func.func private @swapped.memory(%a: memref<?xf32>, %b: memref<?xf32>, %c: memr
     attributes {relax.prim_func, relax.exposes = {callee = @swapped, written = array<i64: 1, 2>}} {
   return
 }
-
 // -----
-
 // What is no prim func, returns no tensor or has no body is left alone.
 
 // CHECK-LABEL: func.func private @elsewhere(tensor<?xf32>)
@@ -139,9 +133,7 @@ func.func private @other_type(%b: tensor<?xf32>) -> tensor<4xf32> attributes {re
   %e = tensor.empty() : tensor<4xf32>
   return %e : tensor<4xf32>
 }
-
 // -----
-
 // Destinations are the last tensors, whatever comes after them, and also if they are the only ones.
 
 // CHECK-LABEL: func.func private @size_last
@@ -172,9 +164,7 @@ func.func private @elements(%x: f32, %b: tensor<1xf32>) -> tensor<1xf32> attribu
   %e = tensor.from_elements %x : tensor<1xf32>
   return %e : tensor<1xf32>
 }
-
 // -----
-
 // Each of two results is in its destination, through a loop, an op with two results, or the insertion of a slice.
 
 // CHECK-LABEL: func.func private @two

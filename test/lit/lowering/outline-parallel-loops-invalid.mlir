@@ -15,9 +15,7 @@ func.func @sum(%x: memref<?xf32>, %zero: f32) -> f32 {
 }
 
 func.func private @relax.parallel_cost(index)
-
 // -----
-
 // CHECK: outline-parallel-loops: the cost of a loop must be computed outside of it
 func.func private @relax.parallel_cost(index)
 func.func @cost_inside(%n: index) {
@@ -28,9 +26,7 @@ func.func @cost_inside(%n: index) {
   } {relax.parallel}
   return
 }
-
 // -----
-
 // CHECK: outline-parallel-loops: a value of type vector<4xindex> cannot be given to another thread
 func.func private @relax.parallel_cost(index)
 func.func @indices(%n: index, %v: vector<4xindex>, %x: memref<?xindex>) {
@@ -42,9 +38,7 @@ func.func @indices(%n: index, %v: vector<4xindex>, %x: memref<?xindex>) {
   } {relax.parallel}
   return
 }
-
 // -----
-
 // CHECK: outline-parallel-loops: a value of type vector<2x2xf32> cannot be given to another thread
 func.func private @relax.parallel_cost(index)
 func.func @matrix(%n: index, %v: vector<2x2xf32>, %x: memref<?x?xf32>) {

@@ -169,9 +169,7 @@ func.func private @relax.gemm.f32.epilogue_0(%x: memref<?xf32>, %y: memref<?xf32
   } {relax.parallel}
   return
 }
-
 // -----
-
 // The context holds each captured value once, the bounds first: sizes as i64, buffers as descriptors, and functions as
 // pointers. Constants are not captured.
 // CHECK-LABEL: func.func @captured(
@@ -228,9 +226,7 @@ func.func @captured(%begin: index, %end: index, %step: index, %cost: index, %x: 
   } {relax.parallel}
   return
 }
-
 // -----
-
 // Of two nested loops the inner one runs on threads; so does one in a function that a loop calls.
 // CHECK-LABEL: func.func private @called(
 // CHECK: call @relax.rt.parallel(
@@ -349,9 +345,7 @@ func.func @twice(%x: memref<?xf32>, %v: f32, %n: index) {
   } {relax.parallel}
   return
 }
-
 // -----
-
 // What a loop inside of the job computes is not captured.
 // CHECK-LABEL: func.func @inside(
 // CHECK: llvm.alloca %{{[0-9]+}} x !llvm.struct<(i64, struct<(ptr, ptr, i64, array<2 x i64>, array<2 x i64>)>)>
@@ -383,9 +377,7 @@ func.func @late(%x: memref<?xf32>, %v: f32, %n: index) {
   } {relax.parallel}
   return
 }
-
 // -----
-
 // Without marks nothing is declared.
 // CHECK-LABEL: func.func @unmarked(
 // CHECK-NEXT: return

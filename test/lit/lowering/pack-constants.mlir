@@ -71,9 +71,7 @@ func.func private @narrow_product(%a: memref<?x10xf32>, %b: memref<10x7xf32>, %c
   linalg.matmul ins(%a, %b : memref<?x10xf32>, memref<10x7xf32>) outs(%c : memref<?x7xf32>)
   return
 }
-
 // -----
-
 // A fill of the result before the product means that nothing is added. The constants that are left are numbered anew.
 // A matrix that is multiplied as its transpose is packed as that; a depth of 1 is one as well. Functions without products
 // are passed over.
@@ -159,9 +157,7 @@ func.func @widths(%x: memref<?x10xf32>, %y: memref<?x4xf32>, %z: memref<?x3xf32>
   call @second(%x, %2, %w) : (memref<?x10xf32>, memref<10x20xf32>, memref<?x20xf32>) -> ()
   return
 }
-
 // -----
-
 // Not packed: a matrix without elements, one that is read twice, one of a batch, one whose rows are apart or whose size is
 // not known, and operands of public functions, or that other functions give. Without packed constants nothing is
 // numbered anew.

@@ -168,9 +168,7 @@ func.func @carried(%x: tensor<?xf32>, %n: index, %buffer: memref<?xf32>) -> tens
   %2 = tensor.cast %stray : tensor<?xf32> to tensor<?xf32>
   return %2 : tensor<?xf32>
 }
-
 // -----
-
 // What is computed in another shape: the destination is seen as the call's result is.
 
 // CHECK-LABEL: func.func @reshaped
@@ -207,9 +205,7 @@ func.func @shared(%x: tensor<?xf32>, %n: index, %out: tensor<?x4xf32>) -> (tenso
   %r = bufferization.materialize_in_destination %1 in %out : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
   return %r, %first : tensor<?x4xf32>, f32
 }
-
 // -----
-
 // A prim func on buffers fills the destination, not a buffer that is copied afterwards; nobody may write into it later.
 
 // CHECK-LABEL: func.func @buffer
@@ -254,9 +250,7 @@ func.func @filled(%n: index, %v: f32, %out: tensor<?xf32>) -> tensor<?xf32> {
   %r = bufferization.materialize_in_destination %0 in %out : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
   return %r : tensor<?xf32>
 }
-
 // -----
-
 // Views are followed from the outermost to the call. Sizes are known of the innermost alone: a shape that would be
 // expanded before is left.
 

@@ -22,9 +22,7 @@ func.func @loop(%x: memref<?xf32>, %m: index, %n: index) {
   }
   return
 }
-
 // -----
-
 // A buffer from before the loop that every round reads is live in all of it: the loop's own has another slot.
 func.func private @step(memref<?xf32>, memref<?xf32>) attributes {relax.prim_func}
 
@@ -46,9 +44,7 @@ func.func @across(%x: memref<?xf32>, %m: index, %n: index) {
   }
   return
 }
-
 // -----
-
 // What a round hands on to the next one must not be overwritten by it: such buffers belong to the frame.
 func.func private @step(memref<?xf32>, memref<?xf32>) attributes {relax.prim_func}
 

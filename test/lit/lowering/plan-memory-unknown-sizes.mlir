@@ -24,9 +24,7 @@ func.func @unknown(%x: memref<?xf32>) {
   call @fill(%a) : (memref<?xf32>) -> ()
   return
 }
-
 // -----
-
 // A prim func has no workspace, and what is returned outlives the call.
 // CHECK-LABEL: func.func private @prim
 // CHECK-NEXT: memref.alloc

@@ -35,9 +35,7 @@ func.func @chain(%x: memref<?x4xf32>, %out: memref<?x4xf32>) {
   call @step(%d, %out) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
   return
 }
-
 // -----
-
 // Small buffers of static size live on the stack, up to 256 bytes; the record keeps their order.
 // CHECK-LABEL: func.func @small
 // CHECK-SAME: \22kind\22: \22workspace\22{{.*}}\22kind\22: \22stack\22{{.*}}\22kind\22: \22stack\22
@@ -57,9 +55,7 @@ func.func @small(%n: index, %v: f32) {
   memref.store %v, %most[%c0] : memref<64xf32>
   return
 }
-
 // -----
-
 // Both live at once: two slots, the second behind the first, and a workspace for both.
 func.func private @step(memref<?xf32>, memref<?xf32>) attributes {relax.prim_func}
 
@@ -84,9 +80,7 @@ func.func @both_live(%x: memref<?xf32>, %out: memref<?xf32>) {
   call @step(%b, %out) : (memref<?xf32>, memref<?xf32>) -> ()
   return
 }
-
 // -----
-
 // Sizes that differ share a slot as large as the larger one.
 func.func private @fill(memref<1024xf32>)
 func.func private @fill_half(memref<512xf32>)
@@ -104,9 +98,7 @@ func.func @static() {
   call @fill(%a) : (memref<1024xf32>) -> ()
   return
 }
-
 // -----
-
 // Of two slots that are free, the buffer gets the one of the nearest size, though the other one is as good and first.
 func.func private @two(memref<2048xf32>, memref<1024xf32>)
 func.func private @fill_half(memref<512xf32>)
@@ -127,9 +119,7 @@ func.func @nearest() {
   call @fill_half(%c) : (memref<512xf32>) -> ()
   return
 }
-
 // -----
-
 // Static sizes go with static ones, dynamic ones with dynamic ones, even if they differ more; static ones come first.
 func.func private @mixed(memref<?x512xf32>, memref<2048xf32>)
 func.func private @fill_half(memref<512xf32>)
@@ -151,9 +141,7 @@ func.func @same_kind(%n: index) {
   call @fill_rows(%d) : (memref<?x2xf32>) -> ()
   return
 }
-
 // -----
-
 // The slot of a buffer that dies may be taken by a larger one later: the result that outlives that has another.
 func.func private @fill(memref<?x16xf32>) attributes {relax.prim_func}
 func.func private @fill_large(memref<?x64xf32>) attributes {relax.prim_func}
@@ -180,9 +168,7 @@ func.func @taken_later(%n: index) {
   call @fill(%b) : (memref<?x16xf32>) -> ()
   return
 }
-
 // -----
-
 // Sizes of more symbols come first, and a free slot with exactly the size is taken, though another one has the factor.
 func.func private @fill(memref<?x64xf32>, memref<?x64xf32>, memref<?x?xf32>)
 func.func private @fill_one(memref<?x64xf32>)
@@ -200,9 +186,7 @@ func.func @exact(%n: index, %m: index) {
   call @fill_one(%d) : (memref<?x64xf32>) -> ()
   return
 }
-
 // -----
-
 // A slot that has held the size, and a size of one byte more, is not as near as one of this size alone.
 func.func private @fill(memref<1000xi8>)
 func.func private @fill_both(memref<1000xi8>, memref<1000xi8>)
@@ -222,9 +206,7 @@ func.func @one_byte() {
   call @fill(%d) : (memref<1000xi8>) -> ()
   return
 }
-
 // -----
-
 // A buffer that is last used in one op shares the slot of one that is first used in the next.
 func.func private @fill(memref<100xf32>)
 func.func private @fill_large(memref<200xf32>)

@@ -32,9 +32,7 @@ func.func private @kernel(%n: index, %v: f32) attributes {relax.prim_func} {
   }
   return
 }
-
 // -----
-
 // Who frees for himself could not do so on the way out of an error.
 // CHECK-LABEL: func.func private @careful
 // CHECK: call @relax.rt.workspace_take
@@ -46,9 +44,7 @@ func.func private @careful(%n: index) attributes {relax.prim_func} {
   memref.dealloc %a : memref<?xf32>
   return
 }
-
 // -----
-
 // On the frame of a Relax function are objects, too: it is released when the function returns.
 func.func private @object(index)
 
@@ -69,9 +65,7 @@ func.func private @in_loop(%n: index, %v: f32) {
   }
   return
 }
-
 // -----
-
 // A branch may give back a buffer of its own or another: both live until the function returns.
 // CHECK-LABEL: func.func private @yielded
 // CHECK: %[[FRAME:[A-Za-z0-9_]+]] = llvm.alloca {{.*}}relax.frame
@@ -92,9 +86,7 @@ func.func private @yielded(%n: index, %c: i1, %v: f32) attributes {relax.prim_fu
   memref.store %v, %r[%c0] : memref<?xf32>
   return
 }
-
 // -----
-
 // Two loops: each releases what its own block has acquired.
 // CHECK-LABEL: func.func private @two_loops
 // CHECK: scf.for
@@ -116,9 +108,7 @@ func.func private @two_loops(%n: index, %v: f32) attributes {relax.prim_func} {
   }
   return
 }
-
 // -----
-
 // What is returned is the caller's; what is not is pooled.
 // CHECK-LABEL: func.func private @escapes
 // CHECK: %[[A:[a-z0-9_]+]] = memref.alloc
@@ -131,9 +121,7 @@ func.func private @escapes(%n: index, %v: f32) -> memref<?xf32> {
   memref.store %v, %b[%c0] : memref<?xf32>
   return %a : memref<?xf32>
 }
-
 // -----
-
 // A part of a job may find no memory on any thread: its error is kept in the job's context, and raised behind it.
 // CHECK-LABEL: func.func private @relax.parallel.0
 // CHECK: call @relax.rt.workspace_take
@@ -163,9 +151,7 @@ func.func private @runs(%context: !llvm.ptr, %n: i64) {
   call @relax.rt.parallel(%p, %context, %n, %n, %n) : (!llvm.ptr, !llvm.ptr, i64, i64, i64) -> ()
   return
 }
-
 // -----
-
 // The job calls a function that takes memory.
 // CHECK-LABEL: func.func private @runs
 // CHECK: constant @relax.parallel.0.guarded
@@ -192,9 +178,7 @@ func.func private @runs(%context: !llvm.ptr, %n: i64) {
   call @relax.rt.parallel(%p, %context, %n, %n, %n) : (!llvm.ptr, !llvm.ptr, i64, i64, i64) -> ()
   return
 }
-
 // -----
-
 // A job that takes no memory is left alone, and so is the rest of a module: nothing is declared.
 // CHECK: // -----
 // CHECK-NEXT: module {

@@ -21,9 +21,7 @@ func.func @main(%x: tensor<4xf32>, %n: index, %y: tensor<4xf32> {test.note}, %ou
   %0 = tensor.insert %c into %x[%n] : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
-
 // -----
-
 // Only entry points are called from outside.
 // MARK-LABEL: func.func private @helper
 // MARK-NOT: writable
@@ -35,9 +33,7 @@ func.func private @helper(%x: tensor<4xf32>, %n: index) -> tensor<4xf32> {
   %0 = tensor.insert %c into %x[%n] : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
-
 // -----
-
 // A prim func that has an entry: who calls that relies on what it writes. Others write where their callers allow it.
 // MARK-LABEL: func.func private @entered
 // MARK-SAME: (%{{[a-z0-9_]+}}: tensor<4xf32> {bufferization.writable = false}, %{{[a-z0-9_]+}}: index, %{{[a-z0-9_]+}}: tensor<4xf32>)
@@ -63,9 +59,7 @@ func.func private @entered.memory(%x: memref<4xf32>, %n: index, %out: memref<4xf
     attributes {relax.prim_func, relax.exposes = {callee = @entered, written = array<i64: 2>}} {
   return
 }
-
 // -----
-
 // A donated parameter is written: the result takes its memory, and bufferisation may, too. Of a handle, which is two
 // numbers, nothing is marked.
 // MARK-LABEL: func.func @donated
@@ -81,9 +75,7 @@ func.func @donated(%x: tensor<4xf32>, %y: tensor<4xf32>, %n: index) -> tensor<4x
   %0 = tensor.insert %c into %y[%n] : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
-
 // -----
-
 // After a helper, a function with a hidden parameter, the depth of its recursion, that comes after the destination.
 // Declarations, and the entry of a prim func that is declared or absent, stay as they are.
 // MARK-LABEL: func.func private @between

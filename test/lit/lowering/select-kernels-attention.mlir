@@ -39,9 +39,7 @@ func.func private @attention(%q: memref<?x?x4x64xf32>, %k: memref<?x?x2x64xf32>,
   linalg.copy ins(%q : memref<?x?x4x64xf32>) outs(%out : memref<?x?x4x64xf32>)
   return
 }
-
 // -----
-
 // Half floats are widened as they are packed.
 // CHECK-LABEL: func.func private @half
 // CHECK-NOT: linalg
@@ -60,9 +58,7 @@ func.func private @half(%q: memref<?x?x2x64xf16>, %k: memref<?x?x2x64xf16>, %v: 
   linalg.copy ins(%q : memref<?x?x2x64xf16>) outs(%out : memref<?x?x2x64xf16>)
   return
 }
-
 // -----
-
 // Declined: another layout.
 // CHECK-LABEL: func.func private @turned
 // CHECK: linalg.copy
@@ -72,9 +68,7 @@ func.func private @turned(%q: memref<1x5x2x8xf32, strided<[80, 1, 40, 5]>>, %k: 
   linalg.copy ins(%k : memref<1x5x2x8xf32>) outs(%out : memref<1x5x2x8xf32>)
   return
 }
-
 // -----
-
 // Declined: operands of several types.
 // CHECK-LABEL: func.func private @mixed
 // CHECK: linalg.copy

@@ -32,9 +32,7 @@ func.func private @in_registers(%x: memref<?x?xf32>, %factor: memref<?xf32>, %bi
   }
   return
 }
-
 // -----
-
 #all = affine_map<(d0, d1) -> (d0, d1)>
 // A function of many operations has a sweep of its own, over each row that has been written.
 // CHECK-LABEL: func.func private @heavy
@@ -57,9 +55,7 @@ func.func private @heavy(%x: memref<?x?xf32>, %out: memref<?x?xf32>)
   }
   return
 }
-
 // -----
-
 #all = affine_map<(d0, d1) -> (d0, d1)>
 #column = affine_map<(d0, d1) -> (d1)>
 #turned = affine_map<(d0, d1) -> (d1, d0)>
@@ -83,9 +79,7 @@ func.func private @residual(%x: memref<?x?xf32>, %bias: memref<?xf32>, %y: memre
   }
   return
 }
-
 // -----
-
 #all = affine_map<(d0, d1) -> (d0, d1)>
 // Booleans take a byte in memory, of which vectors are made in another way.
 // CHECK-LABEL: func.func private @booleans
@@ -104,9 +98,7 @@ func.func private @booleans(%x: memref<?x?xf32>, %keep: memref<?x?xi1>, %out: me
   }
   return
 }
-
 // -----
-
 #all = affine_map<(d0, d1) -> (d0, d1)>
 #turned = affine_map<(d0, d1) -> (d1, d0)>
 // What lies across the rows is not read by vectors.
@@ -125,9 +117,7 @@ func.func private @across(%x: memref<?x?xf32>, %y: memref<?x?xf32>, %out: memref
   }
   return
 }
-
 // -----
-
 #all = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
 // Rows of several axes.
 // CHECK-LABEL: func.func private @two_axes
@@ -146,9 +136,7 @@ func.func private @two_axes(%x: memref<?x4x4xf32>, %g: memref<4x4xf32>, %out: me
   }
   return
 }
-
 // -----
-
 #all = affine_map<(d0, d1) -> (d0, d1)>
 #one = affine_map<(d0, d1) -> ()>
 // A number of the old body that the epilogue reads stays; its loops go.

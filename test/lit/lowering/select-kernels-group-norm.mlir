@@ -18,9 +18,7 @@ func.func private @group(%x: memref<?x32x?xf32>, %g: memref<32xf32>, %b: memref<
   linalg.copy ins(%x : memref<?x32x?xf32>) outs(%out : memref<?x32x?xf32>)
   return
 }
-
 // -----
-
 // One element per channel: the parameters are vectors, too.
 // CHECK-LABEL: func.func private @vectors
 // CHECK: math.sqrt
@@ -32,9 +30,7 @@ func.func private @vectors(%x: memref<?x64xf32>, %g: memref<64xf32>, %out: memre
   linalg.copy ins(%x : memref<?x64xf32>) outs(%out : memref<?x64xf32>)
   return
 }
-
 // -----
-
 // group_norm.py. Channels last: vectors lie across them, four sums side by side; moments of all channels lie in scratch memory.
 // CHECK-LABEL: func.func private @last
 // CHECK-NOT: linalg
@@ -51,9 +47,7 @@ func.func private @last(%x: memref<?x?x32xf32>, %g: memref<32xf32>, %b: memref<3
   linalg.copy ins(%x : memref<?x?x32xf32>) outs(%out : memref<?x?x32xf32>)
   return
 }
-
 // -----
-
 // rows.py: what comes behind the kernel is done to each channel when it has been written.
 // CHECK-LABEL: func.func private @behind
 // CHECK-SAME: %[[OUT:[a-z0-9_]+]]: memref<?x32x?xf32>)
@@ -73,9 +67,7 @@ func.func private @behind(%x: memref<?x32x?xf32>, %g: memref<32xf32>, %b: memref
   }
   return
 }
-
 // -----
-
 // Axes that do not follow the channels: the body stays.
 // CHECK-LABEL: func.func private @apart
 // CHECK: linalg.copy

@@ -21,9 +21,7 @@ func.func private @last_axis(%x: memref<?x?xf32>, %out: memref<?x?xf32>)
   linalg.copy ins(%x : memref<?x?xf32>) outs(%out : memref<?x?xf32>)
   return
 }
-
 // -----
-
 // Across the inner dimension: totals of a block of columns lie in scratch memory.
 // CHECK-LABEL: func.func private @first_axis
 // CHECK: %[[TOTALS:.*]] = memref.alloc(%{{.*}}) {alignment = 64 : i64} : memref<?xi32>
@@ -35,9 +33,7 @@ func.func private @first_axis(%x: memref<?x?xi32>, %out: memref<?x?xi32>)
   linalg.copy ins(%x : memref<?x?xi32>) outs(%out : memref<?x?xi32>)
   return
 }
-
 // -----
-
 // Products of f64 are formed one after the other: those of a vector may overflow where the whole does not.
 // CHECK-LABEL: func.func private @doubles
 // CHECK-NOT: vector
@@ -48,9 +44,7 @@ func.func private @doubles(%x: memref<?xf64>, %out: memref<?xf64>)
   linalg.copy ins(%x : memref<?xf64>) outs(%out : memref<?xf64>)
   return
 }
-
 // -----
-
 // Other layouts keep their body.
 // CHECK-LABEL: func.func private @strided
 // CHECK: linalg.copy
@@ -59,9 +53,7 @@ func.func private @strided(%x: memref<?xf32, strided<[?], offset: ?>>, %out: mem
   linalg.copy ins(%x : memref<?xf32, strided<[?], offset: ?>>) outs(%out : memref<?xf32>)
   return
 }
-
 // -----
-
 // No more than 32 elements are scanned at a time.
 // CHECK-LABEL: func.func private @small
 // CHECK: scf.for {{.*}} -> (vector<32xi8>)

@@ -40,9 +40,7 @@ func.func private @softmax(%x: memref<?x?xf32>, %out: memref<?x?xf32>)
   linalg.copy ins(%x : memref<?x?xf32>) outs(%out : memref<?x?xf32>)
   return
 }
-
 // -----
-
 // A row length that is a multiple of the vectors in a step needs no mask.
 // CHECK-LABEL: func.func private @layer_norm
 // CHECK-NOT: vector<{{[0-9]+}}xi1>
@@ -53,9 +51,7 @@ func.func private @layer_norm(%x: memref<?x384xf32>, %g: memref<384xf32>, %b: me
                 relax.kernel_attrs = {axes = [1 : i64], epsilon = 1.0e-5 : f64}} {
   return
 }
-
 // -----
-
 // Only the last axis is supported: the body stays.
 // CHECK-LABEL: func.func private @other_axis
 // CHECK: linalg.copy
@@ -64,9 +60,7 @@ func.func private @other_axis(%x: memref<?x?xf32>, %out: memref<?x?xf32>)
   linalg.copy ins(%x : memref<?x?xf32>) outs(%out : memref<?x?xf32>)
   return
 }
-
 // -----
-
 // select_kernels.py, row_norms.py, rows.py: RMS norm scales by a reciprocal root, with no mean to subtract.
 // CHECK-LABEL: func.func private @rms_norm
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]: memref<?x8xf32>, %[[W:[a-z0-9_]+]]: memref<8xf32>, %[[OUT:[a-z0-9_]+]]: memref<?x8xf32>)
@@ -94,9 +88,7 @@ func.func private @rms_norm(%x: memref<?x8xf32>, %w: memref<8xf32>, %out: memref
   linalg.copy ins(%x : memref<?x8xf32>) outs(%out : memref<?x8xf32>)
   return
 }
-
 // -----
-
 // CHECK-LABEL: func.func private @log_softmax
 // CHECK-NOT: linalg
 // CHECK: vector.reduction <maxnumf>
@@ -109,9 +101,7 @@ func.func private @log_softmax(%x: memref<?x?xf64>, %out: memref<?x?xf64>)
   linalg.copy ins(%x : memref<?x?xf64>) outs(%out : memref<?x?xf64>)
   return
 }
-
 // -----
-
 // Halves are computed in f32 and rounded once; their exponentials are not stored, but computed twice.
 // CHECK-LABEL: func.func private @softmax_half
 // CHECK-NOT: linalg

@@ -27,9 +27,7 @@ func.func private @rows(%x: memref<?x?xf32>, %y: memref<?x4x?xf32>) attributes {
   call @work(%x, %y) : (memref<?x?xf32>, memref<?x4x?xf32>) -> ()
   return
 }
-
 // -----
-
 // Both destinations must be empty; a static one of length 0 is.
 // CHECK-LABEL: func.func private @both(
 // CHECK: %[[NONE:[0-9]+]] = arith.cmpi eq
@@ -39,9 +37,7 @@ func.func private @rows(%x: memref<?x?xf32>, %y: memref<?x4x?xf32>) attributes {
 func.func private @both(%x: memref<?x?xf32>, %y: memref<?xf32>, %z: memref<?x0xf32>) attributes {relax.prim_func, relax.destinations = array<i64: 1, 2>} {
   return
 }
-
 // -----
-
 // Parameters that may be long and empty: an index, a buffer with a dimension of 65,536, and one with a dimension of 0.
 // The module may have the declaration.
 // CHECK-LABEL: func.func private @length(
@@ -70,9 +66,7 @@ func.func private @short(%x: memref<?x65535xf32>, %y: memref<?xf32>) attributes 
 func.func private @none(%x: memref<?x?xf32>, %y: memref<0x4xf32>) attributes {relax.prim_func, relax.destinations = array<i64: 1>} {
   return
 }
-
 // -----
-
 // Checks that stand before everything else run first, and their clean-up runs on the way out.
 // CHECK-LABEL: func.func private @checks_first(
 // CHECK: cf.assert %[[C:[a-z0-9_]+]], "no"
@@ -99,9 +93,7 @@ func.func private @checks_first(%x: memref<?x?xf32>, %y: memref<?x?xf32>, %c: i1
   }
   return
 }
-
 // -----
-
 // Left as they are: a check inside a loop, and in a function that is called there, be it only declared.
 // CHECK-NOT: relax.leave_if
 // CHECK-LABEL: func.func private @checks_later(
@@ -137,9 +129,7 @@ func.func private @calls_declared(%x: memref<?x?xf32>, %y: memref<?x?xf32>, %c: 
   }
   return
 }
-
 // -----
-
 // Nothing to do: destinations that have elements, vectors, and functions that are no prim funcs of a call, give a value,
 // or are declarations.
 // CHECK-NOT: relax.leave_if

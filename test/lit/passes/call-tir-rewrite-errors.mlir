@@ -9,9 +9,7 @@ func.func @dataflow(%x: !n) -> !n {
   }) : () -> !n
   return %0 : !n
 }
-
 // -----
-
 !n = tensor<?xf32, #relax.shape<["n"]>>
 func.func @op(%x: !n) -> !n {
   // CHECK: op: relax.exp is no call with a destination; run legalize-ops before call-tir-rewrite (match_shape operands of unknown shape first)

@@ -21,9 +21,7 @@ func.func @merged(%x: tensor<2xf32>) -> tensor<2xf32> {
   %r = "relax.add"(%a, %b) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
   return %r : tensor<2xf32>
 }
-
 // -----
-
 // An effect anywhere below makes a function impure, unless its user vouches for it.
 func.func private @acts(%x: tensor<2xf32>) -> tensor<2xf32> {
   %t = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>
@@ -52,9 +50,7 @@ func.func @kept(%x: tensor<2xf32>) -> tensor<2xf32> {
   %c = "relax.call"(%t) {callee = @vouched} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
   return %x : tensor<2xf32>
 }
-
 // -----
-
 func.func private @pure(%x: tensor<2xf32>) -> tensor<2xf32> {
   %0 = "relax.exp"(%x) : (tensor<2xf32>) -> tensor<2xf32>
   return %0 : tensor<2xf32>
@@ -129,9 +125,7 @@ func.func @changed(%x: tensor<2xf32>) -> tensor<2xf32> {
   %r = "relax.add"(%a, %b) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
   return %r : tensor<2xf32>
 }
-
 // -----
-
 // Two of two are merged, the module holds more than functions, and a tuple that a call gives is no tuple of its operands.
 // CHECK-LABEL: func.func @twice(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<2xf32>

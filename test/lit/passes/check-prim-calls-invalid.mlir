@@ -13,9 +13,7 @@ func.func @destination(%x: tensor<?xf32, #relax.shape<["n"]>>, %y: tensor<?xf32,
   %1 = "relax.call_tir"(%0) {callee = @copy, tir_vars = []} : (tuple<tensor<?xf32, #relax.shape<["n"]>>>) -> tensor<?xf32, #relax.shape<["m"]>>
   return %1 : tensor<?xf32, #relax.shape<["m"]>>
 }
-
 // -----
-
 // The result has the memory of the argument, which has other sizes: a matched copy would not be that memory.
 func.func private @into(%a: tensor<?xf32>, %b: tensor<?xf32>) -> tensor<?xf32> attributes {
   relax.prim_func,
@@ -30,9 +28,7 @@ func.func @inplace(%x: tensor<?xf32, #relax.shape<["n"]>>, %y: tensor<?xf32, #re
   %1 = "relax.call_tir_inplace"(%0) {callee = @into, inplace_indices = [1], tir_vars = []} : (tuple<tensor<?xf32, #relax.shape<["n"]>>, tensor<?xf32, #relax.shape<["m"]>>>) -> tensor<?xf32, #relax.shape<["m"]>>
   return %1 : tensor<?xf32, #relax.shape<["m"]>>
 }
-
 // -----
-
 func.func private @add(%a: tensor<?xf32>, %b: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {
   relax.prim_func,
   relax.params = [
@@ -51,9 +47,7 @@ func.func @wrong(%x: tensor<3xf32>, %y: tensor<4xf32>) -> tensor<3xf32> {
   %1 = "relax.call_tir"(%0) {callee = @add, tir_vars = []} : (tuple<tensor<3xf32>, tensor<4xf32>>) -> tensor<3xf32>
   return %1 : tensor<3xf32>
 }
-
 // -----
-
 func.func private @add(%a: tensor<?xf32>, %b: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {
   relax.prim_func,
   relax.params = [
@@ -71,9 +65,7 @@ func.func @parameter(%t: tuple<tensor<?xf32, #relax.shape<["n"]>>, tensor<?xf32,
   %1 = "relax.call_tir"(%t) {callee = @add, tir_vars = []} : (tuple<tensor<?xf32, #relax.shape<["n"]>>, tensor<?xf32, #relax.shape<["m"]>>>) -> tensor<?xf32, #relax.shape<["n"]>>
   return %1 : tensor<?xf32, #relax.shape<["n"]>>
 }
-
 // -----
-
 func.func private @add(%a: tensor<?xf32>, %b: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {
   relax.prim_func,
   relax.params = [
@@ -92,9 +84,7 @@ func.func @result(%s: tensor<?xf32, #relax.shape<["n"]>>, %u: tensor<?xf32, #rel
   %1 = "relax.call_tir"(%t) {callee = @add, tir_vars = []} : (tuple<tensor<?xf32, #relax.shape<["n"]>>, tensor<?xf32, #relax.shape<["m"]>>>) -> tensor<?xf32, #relax.shape<["n"]>>
   return %1 : tensor<?xf32, #relax.shape<["n"]>>
 }
-
 // -----
-
 func.func private @copy(%a: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {
   relax.prim_func,
   relax.params = [{name = "A", shape = ["n"], dtype = "float32"}, {name = "C", shape = ["m"], dtype = "float32"}]
@@ -108,9 +98,7 @@ func.func @unknown(%x: tensor<?xf32>, %y: tensor<?xf32, #relax.shape<["m"]>>) ->
   %1 = "relax.call_tir"(%0) {callee = @copy, tir_vars = []} : (tuple<tensor<?xf32>>) -> tensor<?xf32, #relax.shape<["m"]>>
   return %1 : tensor<?xf32, #relax.shape<["m"]>>
 }
-
 // -----
-
 func.func private @sized(%n: index, %a: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {
   relax.prim_func,
   relax.params = [{name = "n"}, {name = "A", shape = ["n"], dtype = "float32"}, {name = "C", shape = ["n"], dtype = "float32"}]
@@ -125,9 +113,7 @@ func.func @shape(%s: !relax.shape_value<["n"]>, %x: tensor<?xf32, #relax.shape<[
   %1 = "relax.call_tir"(%0) {callee = @sized, tir_vars = []} : (tuple<!relax.shape_value<["n"]>, tensor<?xf32, #relax.shape<["m"]>>>) -> tensor<?xf32, #relax.shape<["n"]>>
   return %1 : tensor<?xf32, #relax.shape<["n"]>>
 }
-
 // -----
-
 func.func private @four(%a: tensor<?xf32>, %b: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {
   relax.prim_func,
   relax.params = [{name = "A", shape = [4], dtype = "float32"}, {name = "B", shape = ["n"], dtype = "float32"}, {name = "C", shape = ["n"], dtype = "float32"}]

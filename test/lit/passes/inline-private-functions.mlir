@@ -24,9 +24,7 @@ func.func @main(%x: tensor<?xf32, #relax.shape<["3*n"]>>, %y: tensor<?xf32, #rel
   }) : () -> tensor<?xf32, #relax.shape<["3*n"]>>
   return %0 : tensor<?xf32, #relax.shape<["3*n"]>>
 }
-
 // -----
-
 // A conditional cannot go into a dataflow block; public functions are not inlined.
 // CHECK-LABEL: func.func private @choose(
 // CHECK-LABEL: func.func @public(
@@ -63,9 +61,7 @@ func.func @main(%x: tensor<2xf32>, %c: tensor<i1>) -> tensor<2xf32> {
   %3 = "relax.call"(%v) {callee = @simple} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
   return %3 : tensor<2xf32>
 }
-
 // -----
-
 // What binds a symbol of the callee comes first, whatever the order of its parameters.
 // CHECK-LABEL: func.func @in_order(
 // CHECK: "relax.match_shape"(%{{[A-Za-z0-9_]+}}) {pattern = ["n_1"]
@@ -80,9 +76,7 @@ func.func @in_order(%x: tensor<?xf32>, %s: !relax.shape_value<["?"]>, %n: tensor
   %0 = "relax.call"(%t) {callee = @formula} : (tuple<tensor<?xf32>, !relax.shape_value<["?"]>>) -> tensor<?xf32>
   return %0 : tensor<?xf32>
 }
-
 // -----
-
 // A parameter tells n by a formula; match_shape cannot, so the call stays.
 // CHECK-LABEL: func.func @by_formula(
 // CHECK: "relax.call"(%{{[A-Za-z0-9_]+}}) {callee = @twice}
@@ -95,9 +89,7 @@ func.func @by_formula(%x: tensor<?xf32>) -> tensor<?xf32> {
   %0 = "relax.call"(%t) {callee = @twice} : (tuple<tensor<?xf32>>) -> tensor<?xf32>
   return %0 : tensor<?xf32>
 }
-
 // -----
-
 // A function that calls itself stays, as does one of a cycle, and the calls of them.
 // CHECK-LABEL: func.func private @again(
 // CHECK: "relax.call"(%{{[A-Za-z0-9_]+}}) {callee = @again}
@@ -130,9 +122,7 @@ func.func @recursive(%x: tensor<2xf32>) -> tensor<2xf32> {
   %1 = "relax.call"(%u) {callee = @ping} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
   return %1 : tensor<2xf32>
 }
-
 // -----
-
 // The callee takes 2 to 8 rows: only calls that are known to give so many become its body.
 // CHECK-LABEL: func.func private @few(
 // CHECK-LABEL: func.func @in_bounds(
@@ -170,9 +160,7 @@ func.func @unbounded(%x: !k) -> !k {
   %0 = "relax.call"(%t) {callee = @few} : (tuple<!k>) -> !k
   return %0 : !k
 }
-
 // -----
-
 // A function whose effects its user vouches for stays, since its callers count as pure; one without effects does not.
 // CHECK-LABEL: func.func private @vouched(
 // CHECK-NOT: func.func private @harmless(
@@ -195,9 +183,7 @@ func.func @pure(%x: tensor<2xf32>) -> tensor<2xf32> {
   %1 = "relax.call"(%u) {callee = @harmless} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
   return %1 : tensor<2xf32>
 }
-
 // -----
-
 // With at most one op: a function of one is inlined, one of two stays where it is called twice.
 // CHECK-LABEL: func.func @sizes(
 // CHECK-NOT: relax.call
@@ -241,9 +227,7 @@ func.func @sizes(%x: tensor<2xf32>) -> tensor<2xf32> {
   %3 = "relax.call"(%w) {callee = @two_once} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
   return %3 : tensor<2xf32>
 }
-
 // -----
-
 // What an attribute names in a list or a dictionary stays.
 // CHECK-LABEL: func.func private @in_list(
 // CHECK-LABEL: func.func private @in_dictionary(
@@ -266,9 +250,7 @@ func.func @names(%x: tensor<2xf32>) -> tensor<2xf32> {
   %2 = "relax.call"(%u) {callee = @called_only} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
   return %2 : tensor<2xf32>
 }
-
 // -----
-
 // A body of several ops, in and after a dataflow block, in a dataflow block.
 // CHECK-LABEL: func.func @several(
 // CHECK: "relax.dataflow"
@@ -295,9 +277,7 @@ func.func @several(%x: tensor<2xf32>) -> tensor<2xf32> {
   }) : () -> tensor<2xf32>
   return %0 : tensor<2xf32>
 }
-
 // -----
-
 // The symbol that a body matches has another name in each copy. Fields of tuples bind symbols in their order, too.
 // CHECK-LABEL: func.func @twice_bound(
 // CHECK: pattern = ["k"]
@@ -333,9 +313,7 @@ func.func @tuple_in_order(%p: tuple<tensor<?xf32>, !u>) -> tensor<?xf32> {
   %0 = "relax.call"(%t) {callee = @formula_of_tuple} : (tuple<tuple<tensor<?xf32>, !u>>) -> tensor<?xf32>
   return %0 : tensor<?xf32>
 }
-
 // -----
-
 // Outside of dataflow blocks a body keeps its own. What a body changes is its own value. Functions that only call
 // themselves go.
 // CHECK-NOT: @only_itself

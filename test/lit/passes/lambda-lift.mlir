@@ -25,9 +25,7 @@ func.func @captures(%x: tensor<2xf32> {relax.name = "x"}) -> tensor<2xf32> {
   %a = "relax.invoke_pure_closure"(%f, %t) : (!relax.callable<[tensor<2xf32>], tensor<2xf32>, true>, tuple<tensor<2xf32>>) -> tensor<2xf32>
   return %a : tensor<2xf32>
 }
-
 // -----
-
 // The function has the attributes that are noted for it.
 // CHECK-LABEL: func.func @attributes(
 // CHECK-NOT: relax.lambda
@@ -43,9 +41,7 @@ func.func @attributes(%x: tensor<2xf32>) -> tensor<2xf32> {
   %a = "relax.invoke_pure_closure"(%f, %t) : (!relax.callable<[tensor<2xf32>], tensor<2xf32>, true>, tuple<tensor<2xf32>>) -> tensor<2xf32>
   return %a : tensor<2xf32>
 }
-
 // -----
-
 // A symbol that no parameter defines comes as a shape.
 // CHECK-LABEL: func.func @sizes(
 // CHECK: %[[N:[A-Za-z0-9_]+]] = "relax.shape_expr"() {values = ["n"]}
@@ -59,9 +55,7 @@ func.func @sizes(%x: tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #relax
   }) {names = []} : () -> !relax.callable<[], !relax.shape_value<["2*n"]>, true>
   return %x : tensor<?xf32, #relax.shape<["n"]>>
 }
-
 // -----
-
 // Without functions inside functions nothing changes.
 // CHECK-LABEL: func.func @plain(
 // CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.exp"
@@ -70,9 +64,7 @@ func.func @plain(%x: tensor<2xf32>) -> tensor<2xf32> {
   %0 = "relax.exp"(%x) : (tensor<2xf32>) -> tensor<2xf32>
   return %0 : tensor<2xf32>
 }
-
 // -----
-
 // What is given to a packed function in the body is a tuple of the body's own, also where CSE has let it be an equal one
 // from around: `relax.updated` reads what the call was given.
 // CHECK-LABEL: func.func @tuple_from_outside(
@@ -97,9 +89,7 @@ func.func @tuple_from_outside(%x: tensor<2xf32>) -> tensor<2xf32> {
   %a = "relax.invoke_closure"(%f, %t) : (!relax.callable<[tensor<2xf32>], tensor<2xf32>, false>, tuple<tensor<2xf32>>) -> tensor<2xf32>
   return %a : tensor<2xf32>
 }
-
 // -----
-
 // A field of a tuple that is made outside is another name of what the tuple was made of: both are updated.
 // CHECK-LABEL: func.func @field_from_outside(
 // CHECK: func.func private @field_from_outside_f(%[[P:[a-z0-9_]+]]: tensor<2xf32> {relax.name = "p"}, %[[Y:[a-z0-9_]+]]: tensor<2xf32> {{.*}}) -> tensor<2xf32> {
@@ -121,9 +111,7 @@ func.func @field_from_outside(%x: tensor<2xf32>) -> tensor<2xf32> {
   %a = "relax.invoke_closure"(%f, %t) : (!relax.callable<[tensor<2xf32>], tensor<2xf32>, false>, tuple<tensor<2xf32>>) -> tensor<2xf32>
   return %a : tensor<2xf32>
 }
-
 // -----
-
 // A captured value that an op gives is a parameter, too; names do not occur twice.
 // CHECK-LABEL: func.func @names(
 // CHECK: %[[Y:[a-z0-9_]+]] = "relax.exp"
@@ -142,9 +130,7 @@ func.func @names(%x: tensor<2xf32> {relax.name = "x"}) -> tensor<2xf32> {
   %a = "relax.invoke_pure_closure"(%f, %t) : (!relax.callable<[tensor<2xf32>], tensor<2xf32>, true>, tuple<tensor<2xf32>>) -> tensor<2xf32>
   return %a : tensor<2xf32>
 }
-
 // -----
-
 // Sizes that are not parameters: m*n does not tell n where m is 0; an n of the function around is not the one of m*n;
 // only the type of a result may name it. What the body matches itself is none.
 // CHECK: func.func private @product_f({{.+}} {relax.name = "x"}, {{.+}} {relax.name = "y"}, %{{.+}}: !relax.shape_value<["n"]> {relax.name = "sizes"})
@@ -205,9 +191,7 @@ func.func @nested(%z: !n {relax.name = "z"}) -> !n {
   }) {names = ["x"]} : () -> !relax.callable<[!m], !m, true>
   return %z : !n
 }
-
 // -----
-
 // A value that is no Relax value is computed again inside, with the constant that it needs.
 // CHECK: func.func private @condition_f(%[[P:[a-z0-9_]+]]: tensor<2xf32> {relax.name = "p"}, %[[X:[a-z0-9_]+]]: tensor<2xi1> {relax.name = "x"})
 // CHECK-NEXT: %[[I:[a-z0-9_]+]] = arith.constant 1 : index

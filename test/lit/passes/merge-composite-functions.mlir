@@ -83,9 +83,7 @@ func.func private @another(%x: !t {relax.name = "x"}) -> !t attributes {relax.co
 // CHECK: func.func private @[[F]]({{.*}}) -> tuple<{{.*}}> attributes {relax.codegen = "lib"
 // CHECK: {callee = @one}
 // CHECK: {callee = @two}
-
 // -----
-
 // Functions that are composite themselves come first here.
 !t = tensor<?xf32, #relax.shape<["n"]>>
 func.func private @one(%x: !t {relax.name = "x"}) -> !t attributes {relax.composite = "lib.one"} {

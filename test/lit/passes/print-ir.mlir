@@ -13,9 +13,7 @@
 func.func @main(%x: tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #relax.shape<["n"]>> {
   return %x : tensor<?xf32, #relax.shape<["n"]>>
 }
-
 // -----
-
 // Attributes of a module that are no dictionary have no script.
 // SHOWN: # between
 // SHOWN-NEXT: module attributes {relax.module_attrs = 3 : i64}

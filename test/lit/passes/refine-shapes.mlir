@@ -72,9 +72,7 @@ func.func private @callee(%x: tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf3
   %0 = "relax.exp"(%x) : (tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32>
   return %0 : tensor<?xf32>
 }
-
 // -----
-
 // So do all of a chain of calls, the last of which is the first to learn.
 // CHECK-LABEL: func.func private @first(
 // CHECK-SAME: -> tensor<?xf32, #relax.shape<["k"]>>
@@ -97,9 +95,7 @@ func.func private @third(%x: !k) -> tensor<?xf32> {
   %0 = "relax.exp"(%x) : (!k) -> tensor<?xf32>
   return %0 : tensor<?xf32>
 }
-
 // -----
-
 // Other users of what is known now learn it, too, though the function's type stays.
 // CHECK-LABEL: func.func @other_user(
 // CHECK: %[[M:[A-Za-z0-9_]+]] = "relax.match_shape"(%{{[a-z0-9_]+}}) {pattern = ["m", 4]
@@ -111,9 +107,7 @@ func.func @other_user(%x: tensor<?x?xf32>) -> tensor<?x4xf32, #relax.shape<["m",
   %2 = "relax.match_shape"(%0) {pattern = ["m", 4], result_dtype} : (tensor<?x?xf32>) -> tensor<?x4xf32, #relax.shape<["m", 4]>>
   return %2 : tensor<?x4xf32, #relax.shape<["m", 4]>>
 }
-
 // -----
-
 // A module may hold more than functions. What a packed function changes is another value before the types are deduced.
 // CHECK: memref.global "private" @other
 // CHECK-LABEL: func.func @changed(

@@ -13,9 +13,7 @@ func.func private @f(%x: !t {relax.name = "x"}) -> !t attributes {relax.codegen 
   %0 = "relax.sin"(%x) : (!t) -> !t
   return %0 : !t
 }
-
 // -----
-
 // CHECK: function 'f' for a code generator holds sin at {{.*}}, which is no call of a composite function: run fuse-ops-by-pattern
 !t = tensor<4xf32>
 func.func @main(%x: !t) -> !t {
@@ -27,9 +25,7 @@ func.func private @f(%x: !t {relax.name = "x"}) -> !t attributes {relax.codegen 
   %0 = "relax.sin"(%x) : (!t) -> !t
   return %0 : !t
 }
-
 // -----
-
 // CHECK: function 'f' for a code generator holds call at {{.*}}, which is no call of a composite function
 !t = tensor<4xf32>
 func.func @main(%x: !t) -> !t {
@@ -46,9 +42,7 @@ func.func private @plain(%x: !t {relax.name = "x"}) -> !t {
   %0 = "relax.sin"(%x) : (!t) -> !t
   return %0 : !t
 }
-
 // -----
-
 // The rule may refuse a call, whose ops are named without constants.
 // CHECK: 'mine.product' (multiply) at {{.*}} cannot be generated: no reason
 // CHECK-NEXT: while code was generated for 'mine.product' at
@@ -69,9 +63,7 @@ func.func private @c(%x: !t {relax.name = "x"}) -> !t attributes {relax.composit
   %0 = "relax.multiply"(%x, %two) : (!t, tensor<f32>) -> !t
   return %0 : !t
 }
-
 // -----
-
 // CHECK: what the rule for 'mine.product' gives is None (NoneType), expected a value
 !t = tensor<4xf32>
 func.func @main(%x: !t) -> !t {
@@ -89,9 +81,7 @@ func.func private @c(%x: !t {relax.name = "x"}) -> !t attributes {relax.composit
   %0 = "relax.multiply"(%x, %two) : (!t, tensor<f32>) -> !t
   return %0 : !t
 }
-
 // -----
-
 // CHECK: the rule for 'mine.product' at {{.*}} gives Tensor((), "float32"), but the call is Tensor((4,), "float32")
 !t = tensor<4xf32>
 func.func @main(%x: !t) -> !t {
@@ -109,9 +99,7 @@ func.func private @c(%x: !t {relax.name = "x"}) -> !t attributes {relax.composit
   %0 = "relax.multiply"(%x, %two) : (!t, tensor<f32>) -> !t
   return %0 : !t
 }
-
 // -----
-
 // CHECK: code generator 'with_effects' emits effects for function 'f', which only computes
 !t = tensor<4xf32>
 func.func @main(%x: !t) -> !t {
@@ -129,9 +117,7 @@ func.func private @c(%x: !t {relax.name = "x"}) -> !t attributes {relax.composit
   %0 = "relax.multiply"(%x, %two) : (!t, tensor<f32>) -> !t
   return %0 : !t
 }
-
 // -----
-
 // CHECK: what the code generator 'no_value' gives is 3 (int), expected a value, or the name of a packed function
 !t = tensor<4xf32>
 func.func @main(%x: !t) -> !t {

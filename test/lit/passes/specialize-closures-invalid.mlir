@@ -7,9 +7,7 @@ func.func @main(%f: !relax.callable<[tensor<2xf32>], tensor<2xf32>, true> {relax
   %r = "relax.invoke_pure_closure"(%f, %t) : (!relax.callable<[tensor<2xf32>], tensor<2xf32>, true>, tuple<tensor<2xf32>>) -> tensor<2xf32>
   return %r : tensor<2xf32>
 }
-
 // -----
-
 // CHECK: error: {{.*}}main: its result holds a function; native functions return no functions: return what it computes
 !v = tensor<2xf32>
 !f = !relax.callable<[tensor<2xf32>], tensor<2xf32>, true>
@@ -23,9 +21,7 @@ func.func @main() -> tuple<!f> {
   %t = builtin.unrealized_conversion_cast %f : !f to tuple<!f>
   return %t : tuple<!f>
 }
-
 // -----
-
 // CHECK: error: {{.*}}relax.invoke_pure_closure: the function that the conditional at {{.*}} chooses depends on what is computed in a branch; make it, and what it captures, before the conditional
 !v = tensor<2xf32>
 !f = !relax.callable<[tensor<2xf32>], tensor<2xf32>, true>
@@ -52,9 +48,7 @@ func.func @main(%c: i1, %x: !v) -> !v {
   %r = "relax.invoke_pure_closure"(%f, %t) : (!f, tuple<!v>) -> !v
   return %r : !v
 }
-
 // -----
-
 // CHECK: error: {{.*}}relax.call: a conditional chooses a function that is in a tuple; pass it as an argument of its own
 !v = tensor<2xf32>
 !f = !relax.callable<[tensor<2xf32>], tensor<2xf32>, true>
@@ -82,9 +76,7 @@ func.func @main(%c: i1, %x: !v) -> !v {
   %r = "relax.call"(%t) {callee = @apply} : (tuple<tuple<!f>, !v>) -> !v
   return %r : !v
 }
-
 // -----
-
 // CHECK: error: {{.*}}relax.invoke_pure_closure: the conditional at {{.*}} chooses a function that returns a function; native code knows all functions before it runs
 !v = tensor<2xf32>
 !f = !relax.callable<[tensor<2xf32>], tensor<2xf32>, true>
@@ -117,9 +109,7 @@ func.func @main(%c: i1, %x: !v) -> !v {
   %r = "relax.invoke_pure_closure"(%f, %t) : (!f, tuple<!v>) -> !v
   return %r : !v
 }
-
 // -----
-
 // CHECK: error: {{.*}}which function it is about is known only when the program runs; make the function where it is called, or choose between calls by a conditional
 !v = tensor<2xf32>
 !f = !relax.callable<[tensor<2xf32>], tensor<2xf32>, true>
@@ -144,9 +134,7 @@ func.func @main(%k: index, %x: !v) -> !v {
 func.func private @apply(%f: !f, %x: !v) -> !v {
   return %x : !v
 }
-
 // -----
-
 // CHECK: error: {{.*}}relax.invoke_pure_closure gives Tensor((2,), "float32"), but 'vague' returns Tensor((?,), "float32")
 !v = tensor<2xf32>
 !f = !relax.callable<[tensor<2xf32>], tensor<2xf32>, true>

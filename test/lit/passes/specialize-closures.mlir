@@ -19,9 +19,7 @@ func.func private @add(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
   %0 = "relax.add"(%x, %y) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
   return %0 : tensor<2xf32>
 }
-
 // -----
-
 // A function that is given a closure is cloned for it; one that nobody calls is dropped.
 // CHECK-LABEL: func.func @given(
 // CHECK: "relax.call"(%{{[A-Za-z0-9_]+}}) {callee = @apply_exp} : (tuple<tuple<>, tensor<2xf32>>) -> tensor<2xf32>
@@ -45,9 +43,7 @@ func.func private @exp(%x: tensor<2xf32>) -> tensor<2xf32> {
   %0 = "relax.exp"(%x) : (tensor<2xf32>) -> tensor<2xf32>
   return %0 : tensor<2xf32>
 }
-
 // -----
-
 // Two closures, one of which a condition chooses: a conditional around the calls.
 // CHECK-LABEL: func.func @chosen(
 // CHECK-SAME: %[[C:[a-z0-9_]+]]: tensor<i1>
@@ -78,9 +74,7 @@ func.func private @sqrt(%x: tensor<2xf32>) -> tensor<2xf32> {
   %0 = "relax.sqrt"(%x) : (tensor<2xf32>) -> tensor<2xf32>
   return %0 : tensor<2xf32>
 }
-
 // -----
-
 // Captured values in a tuple that somebody else has made are taken out of it.
 // CHECK-LABEL: func.func @captured_tuple(
 // CHECK-SAME: %[[T:[a-z0-9_]+]]: tuple<tensor<2xf32>>, %[[X:[a-z0-9_]+]]: tensor<2xf32>
@@ -98,9 +92,7 @@ func.func private @add(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
   %0 = "relax.add"(%x, %y) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
   return %0 : tensor<2xf32>
 }
-
 // -----
-
 // A function that returns a closure in a tuple returns what the closure holds; its caller calls the function with that.
 // CHECK-LABEL: func.func @returned(
 // CHECK-SAME: %[[X:[A-Za-z0-9_]+]]: tensor<2xf32>, %[[Y:[A-Za-z0-9_]+]]: tensor<2xf32>) -> tensor<2xf32>
@@ -146,9 +138,7 @@ func.func private @add(%x: !v, %y: !v) -> !v {
   %0 = "relax.add"(%x, %y) : (!v, !v) -> !v
   return %0 : !v
 }
-
 // -----
-
 // Closures in tuples, in both fields: one clone for each pair of functions, whatever they hold; the function itself goes.
 // CHECK-LABEL: func.func @tuples(
 // CHECK-SAME: %[[X:[A-Za-z0-9_]+]]: tensor<2xf32>, %[[Y:[A-Za-z0-9_]+]]: tensor<2xf32>) -> tensor<2xf32>
@@ -234,9 +224,7 @@ func.func private @exp(%x: !v) -> !v {
   %0 = "relax.exp"(%x) : (!v) -> !v
   return %0 : !v
 }
-
 // -----
-
 // Closures that a condition chooses, as an argument and to be called: a conditional around two calls. One that yields
 // another value, too, yields that alone.
 // CHECK-LABEL: func.func @chosen_argument(
@@ -326,9 +314,7 @@ func.func private @sqrt(%x: !v) -> !v {
   %0 = "relax.sqrt"(%x) : (!v) -> !v
   return %0 : !v
 }
-
 // -----
-
 // Functions without function values keep their dataflow blocks, also if nothing calls them; the effects are explicit.
 // CHECK-LABEL: func.func @without(
 // CHECK-SAME: %[[X:[A-Za-z0-9_]+]]: tensor<2xf32>) -> tensor<2xf32>
@@ -397,9 +383,7 @@ func.func private @unused(%f: !f, %v: !v) -> !v {
 func.func private @uncalled(%v: !v) -> !v {
   return %v : !v
 }
-
 // -----
-
 // What a closure holds has the sizes of the function that it is given to: k, twice k, new symbols, and twice one of these.
 // CHECK-LABEL: func.func @sizes(
 // CHECK-SAME: %[[X:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["n"]>>, %[[Y:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["m"]>>, %[[Z:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["2*n"]>>, %[[W:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["2*m"]>>, %[[T:[A-Za-z0-9_]+]]: tuple<!relax.shape_value<["m", 3]>, tensor<?xf32>>, %[[U:[A-Za-z0-9_]+]]: tensor<*xf32>, %[[O:[A-Za-z0-9_]+]]: !relax.object) -> tensor<?xf32, #relax.shape<["n"]>>
@@ -451,10 +435,7 @@ func.func private @apply(%f: !kk, %v: !k) -> !k {
   %r = "relax.invoke_pure_closure"(%f, %t) : (!kk, tuple<!k>) -> !k
   return %r : !k
 }
-
-
 // -----
-
 // Sizes that are formulas of symbols that the clone does not have are new symbols. That they fit the function is checked
 // when the program runs.
 // CHECK-LABEL: func.func @formulas(

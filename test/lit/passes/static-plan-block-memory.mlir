@@ -35,9 +35,7 @@ func.func @chain(%x: !n) -> !n {
   %7 = "relax.call_tir"(%6) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
   return %7 : !n
 }
-
 // -----
-
 // An (n + 7,) tensor makes the storage of an (n,) tensor grow, but one of (m,) has a storage of its own.
 !n = tensor<?xf32, #relax.shape<["n"]>>
 !m = tensor<?xf32, #relax.shape<["m"]>>
@@ -74,9 +72,7 @@ func.func @sizes(%x: !n, %y: !m) -> !n {
   %7 = "relax.call_tir"(%6) {callee = @use, tir_vars = []} : (tuple<!large>) -> !n
   return %7 : !n
 }
-
 // -----
-
 // With n at most 16, 4*n bytes fit into 64.
 !n = tensor<?xf32, #relax.shape<["n"]>>
 func.func private @to_n(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {relax.prim_func} {
@@ -104,9 +100,7 @@ func.func @bounds(%x: !n) -> tensor<16xf32> attributes {relax.symbol_bounds = {n
   %7 = "relax.call_tir"(%6) {callee = @to_16, tir_vars = []} : (tuple<!n>) -> tensor<16xf32>
   return %7 : tensor<16xf32>
 }
-
 // -----
-
 // The branches take the storage of a tensor that ended before; where one does not, it ends at once.
 !n = tensor<?xf32, #relax.shape<["n"]>>
 func.func private @exp(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {relax.prim_func} {
@@ -141,9 +135,7 @@ func.func @branches(%x: !n, %c: tensor<i1>) -> !n {
   }
   return %r : !n
 }
-
 // -----
-
 // A size with a symbol that is defined later cannot be that of an earlier storage.
 !n = tensor<?xf32, #relax.shape<["n"]>>
 !both = tensor<?x?xf32, #relax.shape<["n", "k + 1"]>>
@@ -177,9 +169,7 @@ func.func @later(%x: !n, %y: tensor<?xf32>) -> !n {
   %7 = "relax.call_tir"(%6) {callee = @back, tir_vars = []} : (tuple<!both>) -> !n
   return %7 : !n
 }
-
 // -----
-
 // A storage that grows in one branch serves smaller tensors in the other one and after the conditional.
 !n = tensor<?xf32, #relax.shape<["n"]>>
 !large = tensor<?xf32, #relax.shape<["n + 7"]>>
@@ -221,9 +211,7 @@ func.func @grows_in_branch(%x: !n, %y: !large, %c: tensor<i1>) -> !n {
   %11 = "relax.call_tir"(%10) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
   return %3 : !n
 }
-
 // -----
-
 // A storage of one branch alone is not reused after the conditional.
 !n = tensor<?xf32, #relax.shape<["n"]>>
 func.func private @exp(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {relax.prim_func} {
@@ -256,9 +244,7 @@ func.func @branch_alone(%x: !n, %c: tensor<i1>) -> !n {
   %7 = "relax.call_tir"(%6) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
   return %7 : !n
 }
-
 // -----
-
 // Storages of another scope or device are others, though their size fits. Of several that are large enough, the
 // smallest is taken, whatever their order.
 // CHECK-LABEL: func.func @places(
@@ -309,9 +295,7 @@ func.func @places() -> tuple<> {
   %r = builtin.unrealized_conversion_cast to tuple<>
   return %r : tuple<>
 }
-
 // -----
-
 // Two storages that are free at once serve the next two; sizes that nothing uses any more go.
 // CHECK-LABEL: func.func @two_free(
 // CHECK-NEXT: %s1 = "relax.shape_expr"() {values = ["4*n"]}
@@ -367,9 +351,7 @@ func.func @two_free(%size: !relax.shape_value<["k"]>, %shape: !relax.shape_value
   %r = builtin.unrealized_conversion_cast to tuple<>
   return %r : tuple<>
 }
-
 // -----
-
 // Sizes of different symbols are not compared, those of unknown rank have a storage of their own.
 // CHECK-LABEL: func.func @unlike(
 // CHECK-NEXT: %a = "relax.memory_alloc_storage"(%n)
@@ -412,9 +394,7 @@ func.func @unlike(%open: !relax.shape_value<["?"]>, %unknown: !relax.shape_value
   %r = builtin.unrealized_conversion_cast to tuple<>
   return %r : tuple<>
 }
-
 // -----
-
 // A tensor ends after a conditional with one branch, after a loop, after the conditional that hands it on, and before a
 // number that was read of it is used.
 !n = tensor<?xf32, #relax.shape<["n"]>>
@@ -477,9 +457,7 @@ func.func @ends(%x: !n, %c: i1) -> !n {
   }
   return %5 : !n
 }
-
 // -----
-
 // Storages that both branches end are free after the conditional.
 !n = tensor<?xf32, #relax.shape<["n"]>>
 func.func private @exp(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {relax.prim_func} {
@@ -506,9 +484,7 @@ func.func @ended_in_both(%x: !n, %c: i1) -> !n {
   %6 = "relax.call_tir"(%5) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
   return %6 : !n
 }
-
 // -----
-
 // A symbol that match_shape defines before the storage may make it grow, also if another one checks it later.
 !k = tensor<?xf32, #relax.shape<["k"]>>
 !large = tensor<?xf32, #relax.shape<["k + 7"]>>
@@ -530,9 +506,7 @@ func.func @matched(%y: tensor<?xf32>) -> tuple<> {
   %r = builtin.unrealized_conversion_cast to tuple<>
   return %r : tuple<>
 }
-
 // -----
-
 // A tensor that a loop carries lives as long as what the loop gives.
 !n = tensor<?xf32, #relax.shape<["n"]>>
 func.func private @exp(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {relax.prim_func} {
@@ -557,9 +531,7 @@ func.func @carried(%x: !n, %i: index, %j: index) -> !n {
   %8 = "relax.call_tir"(%7) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
   return %8 : !n
 }
-
 // -----
-
 // What only the second branch has ended is not free after the conditional.
 !n = tensor<?xf32, #relax.shape<["n"]>>
 func.func private @exp(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {relax.prim_func} {
@@ -583,9 +555,7 @@ func.func @second_branch(%x: !n, %c: i1) -> !n {
   %4 = "relax.call_tir"(%3) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
   return %4 : !n
 }
-
 // -----
-
 // Of two free storages that may grow, the one that has been free for longer does.
 !n = tensor<?xf32, #relax.shape<["n"]>>
 !m = tensor<?xf32, #relax.shape<["m"]>>
@@ -610,9 +580,7 @@ func.func @longest_free(%x: !n, %y: !m) -> tuple<> {
   %r = builtin.unrealized_conversion_cast to tuple<>
   return %r : tuple<>
 }
-
 // -----
-
 // A number that is derived from a tensor does not make it live longer.
 !n = tensor<?xf32, #relax.shape<["n"]>>
 func.func private @exp(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {relax.prim_func} {

@@ -8,9 +8,7 @@ func.func @call(%x: !n) -> !n {
   %1 = "relax.call_dps_packed"(%0) {func = "f", arg_spec = [unit]} : (tuple<!n>) -> !n
   return %1 : !n
 }
-
 // -----
-
 func.func @view(%x: tensor<?x?xf32>) -> tensor<?xf32> {
   // CHECK: relax.flatten gives Tensor((?,), "float32"); its shape must be known: match_shape its operand first
   %0 = "relax.flatten"(%x) : (tensor<?x?xf32>) -> tensor<?xf32>

@@ -32,9 +32,7 @@ func.func @foo(%x: tensor<?x?xf32, #relax.shape<["n", "m"]>>) -> !relax.shape_va
 // CHECK: arith.constant 3074457345618258602 : i64
 // CHECK: %[[M3:[A-Za-z0-9_]+]] = arith.muli %[[M]], %c3_i64
 // CHECK: memref.store %[[M3]], %[[H]][%c3]
-
 // -----
-
 // match_shape in its three forms: it defines n and m, checks them on another tensor, and on a shape.
 !nm = tensor<?x?xf32, #relax.shape<["n", "m"]>>
 // CHECK-LABEL: func.func @match(
@@ -61,9 +59,7 @@ func.func @match(%x: tensor<?x?xf32>, %y: tensor<?x?xf32>, %z: tensor<*x!relax.a
   %4 = "relax.match_shape"(%z) {pattern = [7, "k", "n", "m*n"], result_dtype = f32} : (tensor<*x!relax.any>) -> tensor<7x?x?x?xf32, #relax.shape<[7, "k", "n", "m*n"]>>
   return %4 : tensor<7x?x?x?xf32, #relax.shape<[7, "k", "n", "m*n"]>>
 }
-
 // -----
-
 // Bounds are checked where the symbol gets its value; a quotient by a symbol is computed where it is used.
 // CHECK-LABEL: func.func @bounds(
 // CHECK-NOT: relax.symbol_bounds
@@ -90,9 +86,7 @@ func.func @bounds(%x: tensor<?x?xf32, #relax.shape<["n", "m"]>>, %c: tensor<i1>)
   }
   return %r : !relax.shape_value<["?", "?"]>
 }
-
 // -----
-
 // What a packed function returns is checked; a callee's static dimension that its erased type no longer tells is said
 // again.
 !n = tensor<?xf32, #relax.shape<["n"]>>
@@ -117,9 +111,7 @@ func.func @caller(%x: tensor<4xf32>) -> tensor<8xf32> {
   %1 = "relax.call"(%0) {callee = @twice} : (tuple<tensor<4xf32>>) -> tensor<8xf32>
   return %1 : tensor<8xf32>
 }
-
 // -----
-
 // An assertion about symbols compares slots and numbers; a quotient by a symbol is computed before. One without symbols
 // stays.
 // CHECK-LABEL: func.func @asserts(
@@ -134,9 +126,7 @@ func.func @asserts(%x: tensor<?xf32, #relax.shape<["n"]>>, %y: tensor<?xf32, #re
   "relax.assert_op"(%0) {relation = "==", values = [0, 0], message = "always"} : (tuple<>) -> ()
   return %x : tensor<?xf32, #relax.shape<["n"]>>
 }
-
 // -----
-
 // An integer that match_shape gives a symbol is a shape of one dimension.
 // CHECK-LABEL: func.func @integer(
 // CHECK-SAME: %[[K:[a-z0-9_]+]]: i64, %[[X:[a-z0-9_]+]]: tensor<?xf32>)
@@ -150,9 +140,7 @@ func.func @integer(%k: i64, %x: tensor<?xf32, #relax.shape<["m"]>>) -> !relax.sh
   %1 = "relax.shape_expr"() {values = ["k", "m"]} : () -> !relax.shape_value<["k", "m"]>
   return %1 : !relax.shape_value<["k", "m"]>
 }
-
 // -----
-
 // Dimensions that are no symbols alone are stored, and solved for their symbols; what is no such multiple is refused.
 // CHECK-LABEL: func.func @solved(
 // CHECK-NEXT: %shape_heap = "relax.vm_alloc_shape_heap"() {size = 5 : i64}
@@ -202,9 +190,7 @@ func.func @solved(%s: !relax.shape_value<unit>, %x: tensor<?xf32, #relax.shape<[
   %0 = "relax.shape_expr"() {values = ["n", "k"]} : () -> !relax.shape_value<["n", "k"]>
   return %0 : !relax.shape_value<["n", "k"]>
 }
-
 // -----
-
 // A product of two symbols is divided by one of them, a sum has the sign of its operands: both check for overflow.
 // CHECK-LABEL: func.func @product(
 // CHECK-NEXT: %shape_heap = "relax.vm_alloc_shape_heap"() {size = 3 : i64}
@@ -243,9 +229,7 @@ func.func @product(%x: tensor<?x?xf32, #relax.shape<["n", "m"]>>) -> !relax.shap
   %0 = "relax.shape_expr"() {values = ["n*m + 1"]} : () -> !relax.shape_value<["n*m + 1"]>
   return %0 : !relax.shape_value<["n*m + 1"]>
 }
-
 // -----
-
 // Extrema and remainders cannot overflow.
 // CHECK-LABEL: func.func @extrema(
 // CHECK-NEXT: %shape_heap = "relax.vm_alloc_shape_heap"() {size = 5 : i64}
@@ -277,9 +261,7 @@ func.func @extrema(%x: tensor<?x?xf32, #relax.shape<["n", "m"]>>) -> !relax.shap
   %0 = "relax.shape_expr"() {values = ["min(n, m)", "max(n, m)", "n % 3"]} : () -> !relax.shape_value<["min(n, m)", "max(n, m)", "n % 3"]>
   return %0 : !relax.shape_value<["min(n, m)", "max(n, m)", "n % 3"]>
 }
-
 // -----
-
 // What is known of a shape is not checked again; another symbol is. Integers are loaded, too.
 // CHECK-LABEL: func.func @known(
 // CHECK-NEXT: %shape_heap = "relax.vm_alloc_shape_heap"() {size = 3 : i64}
@@ -316,9 +298,7 @@ func.func @known(%x: tensor<?xf32, #relax.shape<["n"]>>, %y: tensor<?xf32, #rela
   %3 = "relax.prim_value"() {value = 4} : () -> i64
   return %1, %2, %3 : tensor<?xf32, #relax.shape<["n"]>>, i64, i64
 }
-
 // -----
-
 // Of the results of packed functions, those of unknown rank or without symbols are not checked; fields are.
 // CHECK-LABEL: func.func @results(
 // CHECK-NEXT: %shape_heap = "relax.vm_alloc_shape_heap"() {size = 1 : i64}
@@ -343,9 +323,7 @@ func.func @results(%x: tensor<?xf32, #relax.shape<["n"]>>) -> tuple<tensor<*xf32
   %5 = builtin.unrealized_conversion_cast %1, %3, %4 : tensor<*xf32>, tensor<4xf32>, tensor<?xf32, #relax.shape<["n"]>> to tuple<tensor<*xf32>, tensor<4xf32>, tensor<?xf32, #relax.shape<["n"]>>>
   return %5 : tuple<tensor<*xf32>, tensor<4xf32>, tensor<?xf32, #relax.shape<["n"]>>>
 }
-
 // -----
-
 // Dimensions that are expressions are checked after the shape function; fields of tuples have shapes, too.
 // CHECK-LABEL: func.func @late(
 // CHECK-NEXT: %shape_heap = "relax.vm_alloc_shape_heap"() {size = 2 : i64}
@@ -378,9 +356,7 @@ func.func @late(%x: tensor<2x?x?xf32, #relax.shape<[2, "n", "n + 1"]>>, %t: tupl
   %0 = "relax.shape_expr"() {values = ["n", 5, "n + 1"]} : () -> !relax.shape_value<["n", 5, "n + 1"]>
   return %0 : !relax.shape_value<["n", 5, "n + 1"]>
 }
-
 // -----
-
 // A symbol that a branch defines is defined again after it.
 // CHECK-LABEL: func.func @branches(
 // CHECK-NEXT: %shape_heap = "relax.vm_alloc_shape_heap"() {size = 2 : i64}
@@ -415,9 +391,7 @@ func.func @branches(%x: tensor<?xf32, #relax.shape<["n"]>>, %y: tensor<?xf32>, %
   %4 = "relax.shape_expr"() {values = [2, 3]} : () -> !relax.shape_value<[2, 3]>
   return %3, %4 : !relax.shape_value<["k"]>, !relax.shape_value<[2, 3]>
 }
-
 // -----
-
 // A bound from below alone.
 // CHECK-LABEL: func.func @bounded(
 // CHECK-NEXT: %shape_heap = "relax.vm_alloc_shape_heap"() {size = 1 : i64}
@@ -438,9 +412,7 @@ func.func @bounded(%x: tensor<?xf32, #relax.shape<["n"]>>) -> !relax.shape_value
   %3 = "relax.shape_expr"() {values = ["n"]} : () -> !relax.shape_value<["n"]>
   return %3 : !relax.shape_value<["n"]>
 }
-
 // -----
-
 // The dtype is known after the first check.
 // CHECK-LABEL: func.func @any(
 // CHECK-NEXT: %shape_heap = "relax.vm_alloc_shape_heap"() {size = 1 : i64}
@@ -455,9 +427,7 @@ func.func @any(%x: tensor<*x!relax.any>) -> tensor<?x4xf32, #relax.shape<["n", 4
   %2 = "relax.match_shape"(%1) {pattern = ["n", 4], result_dtype} : (tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<?x4xf32, #relax.shape<["n", 4]>>
   return %2 : tensor<?x4xf32, #relax.shape<["n", 4]>>
 }
-
 // -----
-
 // Of a dimension without a name nothing is checked, though it is known.
 // CHECK-LABEL: func.func @unnamed(
 // CHECK: "relax.vm_match_shape"({{.*}}) {codes = [2, 1], values = [0, 0]

@@ -5,14 +5,10 @@
 
 // CHECK: relax.signature: kind 'list' of #0; known kinds: tensor, shape, int, object, tuple
 func.func @kind() attributes {relax.signature = {name = "kind", params = [{kind = "list"}], results = []}} { return }
-
 // -----
-
 // CHECK: malformed relax.signature {{.*}}: 'name'
 func.func @unnamed() attributes {relax.signature = {params = [], results = []}} { return }
-
 // -----
-
 // CHECK: more takes 1 values, but its relax.signature stands for 0 inputs and 0 results
 func.func private @more.shapes() { return }
 func.func @more(%n: index) attributes {relax.signature = {name = "more", params = [], results = [], tuple = true}} { return }

@@ -30,9 +30,7 @@ llvm.mlir.global internal @ordinary() : !llvm.ptr {
 // CHECK-LABEL: func.func @__relax_memory_address() -> !llvm.ptr
 // CHECK-NEXT: %[[POOL:[A-Za-z0-9_]+]] = llvm.mlir.addressof @__relax_memory
 // CHECK-NEXT: return %[[POOL]] :
-
 // -----
-
 // Nothing to release, no tables: all functions are there all the same.
 // CHECK-LABEL: func.func @empty
 // CHECK-LABEL: func.func @__relax_release()
@@ -46,9 +44,7 @@ llvm.mlir.global internal @ordinary() : !llvm.ptr {
 // CHECK-NEXT: return %[[NONE]] :
 // CHECK-NOT: @__relax_profile_address
 func.func @empty() { return }
-
 // -----
-
 // Two cached objects are dropped, and a global of that type that caches nothing is not; a profiled module has a function
 // more.
 llvm.mlir.global internal @ordinary() : !llvm.ptr {

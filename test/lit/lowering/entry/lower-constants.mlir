@@ -31,9 +31,7 @@ func.func @main() {
   call @use(%0, %1) : (memref<3x4xf32>, memref<f32>) -> ()
   return
 }
-
 // -----
-
 // A declaration without the attribute is an ordinary function, as is a function with a body, and without constants there
 // is no table.
 // CHECK-LABEL: func.func private @defined

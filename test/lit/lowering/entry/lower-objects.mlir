@@ -30,17 +30,13 @@ func.func @f(%h: i64, %i: index) -> (index, memref<?xi8>, i64) {
   call @relax.object.retain(%h, %h) : (i64, i64) -> ()
   return %0, %1, %2 : index, memref<?xi8>, i64
 }
-
 // -----
-
 // Nothing is defined, and no frame made, for a module without such functions.
 // CHECK-LABEL: func.func @none(
 // CHECK-NEXT: return
 // CHECK-NOT: func.func
 func.func @none() { return }
-
 // -----
-
 // Calls get the frame of their caller if they leave something in it.
 // CHECK-LABEL: func.func private @relax.object.mine(
 // CHECK-LABEL: func.func @calls(

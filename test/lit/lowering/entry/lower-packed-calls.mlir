@@ -43,9 +43,7 @@ func.func @main(%x: memref<?x4xf32>, %n: index) {
   call @use(%0) : (memref<?x4xf32>) -> ()
   return
 }
-
 // -----
-
 // In destination-passing style the last memref stands for the result.
 // CHECK-LABEL: func.func @dps
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]: memref<4xf32>, %[[OUT:[a-z0-9_]+]]: memref<4xf32>, %[[N:[a-z0-9_]+]]: index)
@@ -59,9 +57,7 @@ func.func @dps(%x: memref<4xf32>, %out: memref<4xf32>, %n: index) {
   call @use(%0) : (memref<4xf32>) -> ()
   return
 }
-
 // -----
-
 // A hook that nobody calls goes away; a declaration that is none stays.
 // CHECK-LABEL: func.func @unused
 // CHECK-NOT: @relax.packed
@@ -70,9 +66,7 @@ func.func @dps(%x: memref<4xf32>, %out: memref<4xf32>, %n: index) {
 func.func private @relax.packed.2() attributes {relax.packed = {name = "never.called", style = "dps"}}
 func.func @unused() { return }
 func.func private @elsewhere()
-
 // -----
-
 // Kinds of arguments and results; dtypes are those of the tensors, in order. A tensor that no kind is given for comes
 // last. Of several results the callee gives an Array or List.
 // CHECK-LABEL: func.func @many(
@@ -137,9 +131,7 @@ func.func @many(%x: memref<2x3xi8>, %k: i64, %p: i64, %y: memref<f32>) -> memref
   %0:6 = call @relax.packed.0(%x, %k, %p, %y) : (memref<2x3xi8>, i64, i64, memref<f32>) -> (index, index, index, i64, i64, memref<4x?xi8>) loc(unknown)
   return %0#5 : memref<4x?xi8>
 }
-
 // -----
-
 // Without kinds of results, memrefs are tensors and numbers ints. The first call of a declaration is named. In
 // destination-passing style the last tensors are the results. What has a body needs none.
 // CHECK-LABEL: func.func @first(
@@ -176,9 +168,7 @@ func.func @second(%x: index) -> index {
   return %0 : index
 }
 func.func private @relax.packed.4() attributes {relax.packed = {name = "defined"}} { return }
-
 // -----
-
 // Nothing is declared for a module without packed functions.
 // CHECK-LABEL: func.func @none(
 // CHECK-NEXT: return

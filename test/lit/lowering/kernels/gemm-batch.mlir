@@ -81,9 +81,7 @@ func.func @batch(%a: memref<?x?x?xf32>, %b: memref<?x?x?xf32>, %c: memref<?x?x?x
   linalg.batch_matmul ins(%a, %b : memref<?x?x?xf32>, memref<?x?x?xf32>) outs(%c : memref<?x?x?xf32>)
   return
 }
-
 // -----
-
 // Elements that are widened have no such entry: the product stands in a loop.
 // CHECK-LABEL: func.func @widened(
 // CHECK: scf.for

@@ -62,9 +62,7 @@ func.func private @reversed(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf3
   } -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
-
 // -----
-
 // All problems of this module; the 21st is not shown.
 // CHECK: prim func 'blocks': its body has several blocks: write scf.if, scf.for and scf.while
 // CHECK: prim func 'blocks': cf.br is not part of prim funcs: a packed function can do what prim funcs cannot
@@ -148,9 +146,7 @@ func.func private @layouts(%n: index) attributes {relax.prim_func} {
   return
 }
 // CHECK: relax-opt: error: prim funcs hold what cannot be compiled
-
 // -----
-
 // Declarations, and recursion by another.
 // CHECK: prim func 'rank': 'A' is memref<4x4xf32>, but relax.params declares (4)
 func.func private @rank(%a: memref<4x4xf32>) attributes {
@@ -187,17 +183,13 @@ func.func private @plain(%a: memref<4xf32>) attributes {relax.prim_func} {
   return
 }
 // CHECK: relax-opt: error: prim funcs hold what cannot be compiled
-
 // -----
-
 // CHECK: prim func 'claimed': has the attribute relax.proved, which legalize-ops makes: leave it out
 func.func private @claimed(%a: memref<4xf32>) attributes {relax.prim_func, relax.proved = ["BoundsError"]} {
   return
 }
 // CHECK: relax-opt: error: prim funcs hold what cannot be compiled
-
 // -----
-
 // A call that expects more results than there are.
 // CHECK: call of prim func 'two', which works on tensors and returns 1, where 2 are expected: it returns what it writes, in order
 func.func private @two(%a: tensor<?xf32>, %b: tensor<?xf32>, %c: tensor<?xf32>) -> tensor<?xf32> attributes {relax.prim_func} {

@@ -16,9 +16,7 @@ func.func private @copy(%a: memref<?xf32>, %b: memref<?xf32>) attributes {relax.
   return
 }
 func.func private @undeclared(%a: memref<?xf32>) attributes {relax.prim_func} { return }
-
 // -----
-
 // Beside a Relax function: those with a global symbol, whose callers call them by their new name.
 // CHECK-LABEL: module
 // CHECK: func.func private @hidden(
@@ -36,9 +34,7 @@ func.func @main() -> tensor<2xf32> {
   %1 = "relax.call_tir"(%0) {callee = @seen, tir_vars = []} : (tuple<>) -> tensor<2xf32>
   return %1 : tensor<2xf32>
 }
-
 // -----
-
 // Integers, sizes that they determine, and results, which are written; a declaration has no entry.
 // CHECK-LABEL: module
 // CHECK: func.func private @sized.prim(
@@ -53,9 +49,7 @@ func.func private @sized(%a: tensor<?xf32>, %b: tensor<4xf32>, %n: index) -> (te
   return %a, %b : tensor<?xf32>, tensor<4xf32>
 }
 func.func private @extern(%a: memref<2xf32>) attributes {relax.prim_func, relax.params = [{name = "A", shape = [2], dtype = "float32"}]}
-
 // -----
-
 // Another name than its own: the prim func keeps its own. What it calls declares nothing, and needs no entry.
 // CHECK-LABEL: module
 // CHECK: func.func private @inner(
@@ -74,9 +68,7 @@ func.func private @outer(%a: memref<2xf32>) attributes {relax.prim_func, relax.p
   call @inner(%a) : (memref<2xf32>) -> ()
   return
 }
-
 // -----
-
 // A name with the suffix that is taken.
 // CHECK-LABEL: module
 // CHECK: func.func private @f.prim_1(
@@ -90,9 +82,7 @@ func.func private @g(%a: memref<2xf32>) attributes {relax.prim_func} {
   return
 }
 func.func private @f.prim(%a: memref<2xf32>) attributes {relax.prim_func} { return }
-
 // -----
-
 // An entry of an earlier run, whose prim func another calls and which declares nothing any more.
 // CHECK-LABEL: module
 // CHECK: func.func private @f(

@@ -15,9 +15,7 @@ func.func @group(%x: tensor<?x6x?xf16, #relax.shape<["n", 6, "m"]>>, %g: tensor<
   %0 = "relax.nn_group_norm"(%x, %g, %g) {num_groups = 2 : i64, channel_axis = 1 : i64, axes = [2], epsilon = 1.0e-05 : f64, center = true, scale = true} : (tensor<?x6x?xf16, #relax.shape<["n", 6, "m"]>>, tensor<6xf16>, tensor<6xf16>) -> tensor<?x6x?xf16, #relax.shape<["n", 6, "m"]>>
   return
 }
-
 // -----
-
 // What is left out is no operand.
 // CHECK-LABEL: func.func private @instance_norm
 // CHECK-SAME: (%{{.*}}: tensor<2x6x5xf32>, %{{.*}}: tensor<6xf32>, %{{.*}}: tensor<2x6x5xf32>)

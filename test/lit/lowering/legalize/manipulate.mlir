@@ -11,9 +11,7 @@ func.func @views(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>) {
   %1 = "relax.expand_dims"(%0) {axes = [0]} : (tensor<?xf32, #relax.shape<["4*n"]>>) -> tensor<1x?xf32, #relax.shape<[1, "4*n"]>>
   return
 }
-
 // -----
-
 // CHECK: #[[T:.*]] = affine_map<(d0, d1) -> (d1, d0)>
 // CHECK: #[[I:.*]] = affine_map<(d0, d1) -> (d0, d1)>
 // CHECK-LABEL: func.func private @permute_dims
@@ -22,9 +20,7 @@ func.func @permute_dims(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>) {
   %0 = "relax.permute_dims"(%x) {axes} : (tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<4x?xf32, #relax.shape<[4, "n"]>>
   return
 }
-
 // -----
-
 // Each tensor is copied into its window of the result.
 // CHECK-LABEL: func.func private @concat
 // CHECK-SAME: %[[A:.*]]: tensor<?x4xf32>, %[[B:.*]]: tensor<2x4xf32>, %[[OUT:.*]]: tensor<?x4xf32>) -> tensor<?x4xf32>
@@ -39,9 +35,7 @@ func.func @concat(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>, %y: tensor<2x4xf3
   %0 = "relax.concat"(%t) {axis = 0 : i64} : (tuple<tensor<?x4xf32, #relax.shape<["n", 4]>>, tensor<2x4xf32>>) -> tensor<?x4xf32, #relax.shape<["n + 2", 4]>>
   return
 }
-
 // -----
-
 // CHECK-LABEL: @slices
 // CHECK: "relax.call_tir"(%{{.*}}) {{.*}}callee = @strided_slice, tir_vars = []
 // CHECK: "relax.call_tir"(%{{.*}}) {{.*}}callee = @strided_slice_1, tir_vars = ["n - 1"]
@@ -58,9 +52,7 @@ func.func @slices(%x: tensor<?xf32, #relax.shape<["n"]>>) {
   %1 = "relax.strided_slice"(%x) {assume_inbound = false, axes = [0], begin = [-1], end = [-2147483648], strides = [-1]} : (tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #relax.shape<["n"]>>
   return
 }
-
 // -----
-
 // An index is clamped; a static size needs no test for emptiness.
 // CHECK-LABEL: func.func private @take
 // CHECK: %[[CUT:.*]] = arith.minsi %{{.*}}, %{{.*}} : index
@@ -71,9 +63,7 @@ func.func @take(%x: tensor<8x4xf32>, %i: tensor<?xi64, #relax.shape<["k"]>>) {
   %0 = "relax.take"(%x, %i) {axis = 0 : i64, mode = "clip"} : (tensor<8x4xf32>, tensor<?xi64, #relax.shape<["k"]>>) -> tensor<?x4xf32, #relax.shape<["k", 4]>>
   return
 }
-
 // -----
-
 // Along the last axis, places are worked out once for all rows.
 // CHECK-LABEL: func.func private @take_places
 // CHECK: %[[CUT:.*]] = arith.minsi
@@ -86,9 +76,7 @@ func.func @take_columns(%x: tensor<8x4xf32>, %i: tensor<?xi64, #relax.shape<["k"
   %0 = "relax.take"(%x, %i) {axis = 1 : i64, mode = "clip"} : (tensor<8x4xf32>, tensor<?xi64, #relax.shape<["k"]>>) -> tensor<8x?xf32, #relax.shape<[8, "k"]>>
   return
 }
-
 // -----
-
 // From nothing, nothing is taken, and all is filled with zeros.
 // CHECK-LABEL: func.func private @take
 // CHECK: %[[FULL:.*]] = arith.cmpi ne
@@ -100,9 +88,7 @@ func.func @take_of_unknown(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>, %i: tens
   %0 = "relax.take"(%x, %i) {axis = 0 : i64, mode = "clip"} : (tensor<?x4xf32, #relax.shape<["n", 4]>>, tensor<?xi64, #relax.shape<["k"]>>) -> tensor<?x4xf32, #relax.shape<["k", 4]>>
   return
 }
-
 // -----
-
 // CHECK-LABEL: func.func private @split(
 // CHECK: tensor.extract_slice %{{.*}}[0, 0] [%{{.*}}, 2] [1, 1] : tensor<?x4xf32> to tensor<?x2xf32>
 // CHECK-LABEL: func.func private @split_1(
@@ -111,9 +97,7 @@ func.func @halves(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>) {
   %0 = "relax.split"(%x) {axis = 1 : i64, sections = 2 : i64} : (tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tuple<tensor<?x2xf32, #relax.shape<["n", 2]>>, tensor<?x2xf32, #relax.shape<["n", 2]>>>
   return
 }
-
 // -----
-
 // CHECK: #[[ROW:.*]] = affine_map<(d0, d1) -> (d1)>
 // CHECK-LABEL: func.func private @broadcast_to
 // CHECK: linalg.generic {indexing_maps = [#[[ROW]],
@@ -122,9 +106,7 @@ func.func @broadcast_to(%x: tensor<4xf32>) {
   %0 = "relax.broadcast_to"(%x, %s) : (tensor<4xf32>, !relax.shape_value<["n", 4]>) -> tensor<?x4xf32, #relax.shape<["n", 4]>>
   return
 }
-
 // -----
-
 // Mode "check" looks at all indices first.
 // CHECK-LABEL: @checked
 // CHECK: callee = @take_places

@@ -124,9 +124,7 @@ func.func private @exp(%x: tensor<?x4xf32>, %out: tensor<?x4xf32>) -> tensor<?x4
   } -> tensor<?x4xf32>
   return %0 : tensor<?x4xf32>
 }
-
 // -----
-
 !x = tensor<?x4xf32, #relax.shape<["n", 4]>>
 !m = tensor<?xf32, #relax.shape<["m"]>>
 
@@ -244,9 +242,7 @@ func.func private @both(%a: memref<?x4xf32>, %out: memref<?x4xf32>, %other: memr
 func.func private @sized(%x: tensor<?x4xf32>, %out: tensor<?x4xf32>, %n: index) -> tensor<?x4xf32> attributes {relax.prim_func} {
   return %x : tensor<?x4xf32>
 }
-
 // -----
-
 !x = tensor<?x4xf32, #relax.shape<["n", 4]>>
 
 // These stay: conditions on data, alone or with one on sizes, and other relations; results that are tuples; operands that

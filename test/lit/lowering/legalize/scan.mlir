@@ -18,9 +18,7 @@ func.func @cumsum(%x: tensor<?x4x5xf32, #relax.shape<["n", 4, 5]>>) {
   %0 = "relax.cumsum"(%x) {axis = -2 : i64, dtype, exclusive = false} : (tensor<?x4x5xf32, #relax.shape<["n", 4, 5]>>) -> tensor<?x4x5xf32, #relax.shape<["n", 4, 5]>>
   return
 }
-
 // -----
-
 // Elements are converted first; without an axis the tensor is seen as a vector. Exclusive: what was before is shown.
 // CHECK-LABEL: func.func @exclusive
 // CHECK: %[[CAST:.*]] = "relax.call_tir"(%{{.*}}) {callee = @cast, tir_vars = []}
@@ -35,9 +33,7 @@ func.func @exclusive(%x: tensor<3x4xi8>) {
   %0 = "relax.cumprod"(%x) {axis, dtype = i64, exclusive = true} : (tensor<3x4xi8>) -> tensor<12xi64>
   return
 }
-
 // -----
-
 // Along an axis of size 1 there is no loop.
 // CHECK-LABEL: func.func private @cumsum
 // CHECK-SAME: (%[[X:.*]]: tensor<1x?x1xf32>, %[[OUT:.*]]: tensor<1x?x1xf32>)

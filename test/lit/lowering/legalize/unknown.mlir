@@ -12,18 +12,14 @@ func.func @unknown_rank(%x: tensor<*xf32>) -> tensor<*xf32> {
   %0 = "relax.exp"(%x) : (tensor<*xf32>) -> tensor<*xf32>
   return %0 : tensor<*xf32>
 }
-
 // -----
-
 // CHECK-LABEL: @unknown_dimension
 // CHECK: relax.call_pure_packed{{.*}}arg_spec = ["relax.sum", "{axis = [0], keepdims = false}"{{.*}}-> tensor<4xf32>
 func.func @unknown_dimension(%x: tensor<?x4xf32>) -> tensor<4xf32> {
   %0 = "relax.sum"(%x) {axis = [0], keepdims = false} : (tensor<?x4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
-
 // -----
-
 // One operand is enough.
 // CHECK-LABEL: @unknown_dtype
 // CHECK: relax.call_pure_packed{{.*}}arg_spec = ["relax.add", "{}", ".,.", "",
@@ -31,9 +27,7 @@ func.func @unknown_dtype(%x: tensor<4xf32>, %y: tensor<4x!relax.any>) -> tensor<
   %0 = "relax.add"(%x, %y) : (tensor<4xf32>, tensor<4x!relax.any>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
-
 // -----
-
 // The fields of a tuple are arguments of their own, and so are those of the result.
 // CHECK-LABEL: @tuples
 // CHECK: relax.call_pure_packed{{.*}}arg_spec = ["relax.concat", "{axis = 0 : i64}", "2", "", "{{.*}}", unit, unit]
@@ -44,9 +38,7 @@ func.func @tuples(%x: tensor<?xf32>) -> tuple<tensor<?xf32>, tensor<?xf32>> {
   %1 = "relax.split"(%0) {sections = 2, axis = 0} : (tensor<?xf32>) -> tuple<tensor<?xf32>, tensor<?xf32>>
   return %1 : tuple<tensor<?xf32>, tensor<?xf32>>
 }
-
 // -----
-
 // Symbols in attributes come as a shape.
 // CHECK-LABEL: @symbols
 // CHECK: relax.shape_expr"() {values = ["n"]} : () -> !relax.shape_value<["n"]>
@@ -56,9 +48,7 @@ func.func @symbols(%s: !relax.shape_value<["n"]>, %x: tensor<*xf32>) -> tensor<*
     : (tensor<*xf32>) -> tensor<*xf32>
   return %0 : tensor<*xf32>
 }
-
 // -----
-
 // A shape of which only the rank is known.
 // CHECK-LABEL: @unknown_shape
 // CHECK: relax.call_pure_packed{{.*}}"relax.broadcast_to", "{}", ".,."
@@ -68,9 +58,7 @@ func.func @unknown_shape(%x: tensor<4xf32>, %s: !relax.shape_value<["?", "?"]>) 
   %1 = "relax.zeros"(%s) {dtype = f32} : (!relax.shape_value<["?", "?"]>) -> tensor<?x?xf32>
   return %0 : tensor<?x?xf32>
 }
-
 // -----
-
 // Views of tensors of unknown rank are looked at when they run, the others stay views.
 // CHECK-LABEL: @views
 // CHECK: relax.call_pure_packed{{.*}}"relax.flatten"
@@ -85,9 +73,7 @@ func.func @views(%x: tensor<*xf32>, %t: tensor<?xi64>) -> tensor<?xi64> {
   %3 = "relax.shape_to_tensor"(%2) : (!relax.shape_value<unit>) -> tensor<?xi64>
   return %3 : tensor<?xi64>
 }
-
 // -----
-
 // Enough is known: native code.
 // CHECK-LABEL: @known
 // CHECK-NOT: call_pure_packed
@@ -96,9 +82,7 @@ func.func @known(%x: tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #relax
   %0 = "relax.exp"(%x) : (tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #relax.shape<["n"]>>
   return %0 : tensor<?xf32, #relax.shape<["n"]>>
 }
-
 // -----
-
 // Effects are made explicit; values keep their names; functions as values stay.
 // CHECK-LABEL: @known
 // CHECK: "relax.call_packed"

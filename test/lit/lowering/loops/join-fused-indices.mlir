@@ -103,9 +103,7 @@ func.func private @part(%b: i1, %a: memref<?x8xf32>, %c: memref<?x8xf32>, %v: f3
   } {relax.loop = "vectorized"}
   return
 }
-
 // -----
-
 // Without quotients a function is not touched, not even what it computes twice.
 // CHECK-LABEL: func.func private @plain
 // CHECK-NEXT: arith.constant 1

@@ -23,9 +23,7 @@ func.func private @nest(%x: memref<?x?x?xi64>, %n: index, %m: index, %k: index) 
   }
   return
 }
-
 // -----
-
 // Rows that are cut into vectors and a rest: what says how long these are is worked out before.
 // CHECK-LABEL: func.func private @cut(
 // CHECK-SAME: %[[N:[a-z]+]]: index, %[[M:[a-z]+]]: index)
@@ -55,9 +53,7 @@ func.func private @cut(%x: memref<?x?xi64>, %n: index, %m: index) attributes {re
   }
   return
 }
-
 // -----
-
 // What follows stays as it is: a loop that does something itself, one around a loop whose length it says, a short one, a
 // division that might be by 0, a length that is loaded, a condition with another way, a loop that carries a value or has
 // two variables, a call, and functions that are no prim funcs of tensor expressions.
@@ -143,9 +139,7 @@ func.func private @other(%x: memref<?xi64>, %n: index, %m: index) attributes {re
   }
   return
 }
-
 // -----
-
 // The length of the innermost loop is the variable of the outermost: the check stays in that loop.
 // CHECK-LABEL: func.func private @inside(
 // CHECK-SAME: %[[X:[a-z]+]]: memref<?x?xi64>, %[[N:[a-z]+]]: index, %[[M:[a-z]+]]: index)
@@ -167,9 +161,7 @@ func.func private @inside(%x: memref<?x?xi64>, %n: index, %m: index) attributes 
   }
   return
 }
-
 // -----
-
 // The loop around the nest has effects of its own, but the test is still emitted before it.
 // CHECK-LABEL: func.func private @outside(
 // CHECK-SAME: %[[N:[a-z]+]]: index, %[[M:[a-z]+]]: index)
@@ -192,9 +184,7 @@ func.func private @outside(%x: memref<?x?xi64>, %n: index, %m: index) attributes
   }
   return
 }
-
 // -----
-
 // The cost of a loop for threads is no effect.
 // CHECK-LABEL: func.func private @threads(
 // CHECK: %[[END:[0-9]+]] = arith.select
@@ -213,9 +203,7 @@ func.func private @threads(%x: memref<?xi64>, %n: index, %m: index) attributes {
   } {relax.parallel}
   return
 }
-
 // -----
-
 // Long are loops of 65,536 iterations or more, or of any number; from 1 on, there are 65,535.
 // CHECK-LABEL: func.func private @lengths(
 // CHECK: %[[END:[0-9]+]] = arith.select %{{.*}}, %c65536, %c0

@@ -15,9 +15,7 @@ func.func @cache(%x: tensor<1x4xf32> {relax.name = "x"}, %c: !n {relax.name = "c
   %0 = "relax.slice_scatter"(%c, %x) {start = 0 : i64, end = 1 : i64, step = 1 : i64, axis = 0 : i64} : (!n, tensor<1x4xf32>) -> !n
   return %0 : !n
 }
-
 // -----
-
 !n = tensor<?x4xf32, #relax.shape<["n", 4]>>
 !m = tensor<?x4xf32, #relax.shape<["m", 4]>>
 

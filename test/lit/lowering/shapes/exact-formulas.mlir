@@ -16,9 +16,7 @@ func.func @product(%s: !relax.shape_value<["n", "m"]> {relax.name = "s"}) -> !re
   %0 = "relax.shape_expr"() {values = ["m*n"]} : () -> !relax.shape_value<["m*n"]>
   return %0 : !relax.shape_value<["m*n"]>
 }
-
 // -----
-
 // Within the bounds of the user nothing can overflow, and nothing is checked but they.
 // CHECK-NOT: does not fit
 // CHECK: above its upper bound 4096
@@ -31,9 +29,7 @@ func.func @bounded(%s: !relax.shape_value<["n", "m"]> {relax.name = "s"}) -> !re
   %0 = "relax.shape_expr"() {values = ["m*n"]} : () -> !relax.shape_value<["m*n"]>
   return %0 : !relax.shape_value<["m*n"]>
 }
-
 // -----
-
 // A difference cannot overflow, but be negative.
 // CHECK: @relax.check.0({{.*}} the dimension 'n - 1' is {0}, with n = {1} taken from parameter 's' value 0; dimensions are zero
 // CHECK-LABEL: func.func @difference(

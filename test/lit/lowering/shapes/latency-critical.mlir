@@ -15,9 +15,7 @@ func.func @linear(%x: !n) -> !n {
   %1 = "relax.call_tir"(%0) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
   return %1 : !n
 }
-
 // -----
-
 !n = tensor<?xf32, #relax.shape<["n"]>>
 !nn = tensor<?x?xf32, #relax.shape<["n", "n"]>>
 // A result that is larger than the argument.
@@ -33,9 +31,7 @@ func.func @larger(%x: !n) -> !nn {
   %1 = "relax.call_tir"(%0) {callee = @square, tir_vars = []} : (tuple<!n>) -> !nn
   return %1 : !nn
 }
-
 // -----
-
 !n = tensor<?xf32, #relax.shape<["n"]>>
 // A prim func of which nothing is known, and a call of a function.
 // CHECK-LABEL: func.func @opaque(
@@ -56,9 +52,7 @@ func.func @caller(%x: !n) -> !n {
   %1 = "relax.call"(%0) {callee = @opaque} : (tuple<!n>) -> !n
   return %1 : !n
 }
-
 // -----
-
 !n = tensor<?xf32, #relax.shape<["n"]>>
 !m = tensor<?xf32, #relax.shape<["m"]>>
 // A sum over more than any argument has: n times m products.
@@ -82,9 +76,7 @@ func.func @products(%x: !n, %y: !m) -> !n {
   %1 = "relax.call_tir"(%0) {callee = @outer_sum, tir_vars = []} : (tuple<!n, !m>) -> !n
   return %1 : !n
 }
-
 // -----
-
 !n = tensor<?xf32, #relax.shape<["n"]>>
 // At most 16 calls.
 // CHECK-LABEL: func.func @calls_16(
@@ -137,9 +129,7 @@ func.func @calls_17(%x: !n) -> !n {
   %17 = "relax.call_tir"(%0) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
   return %17 : !n
 }
-
 // -----
-
 !n = tensor<?xf32, #relax.shape<["n"]>>
 // An argument of unknown size, or one that is no tensor.
 // CHECK-LABEL: func.func @unknown_size(
@@ -170,9 +160,7 @@ func.func @external(%x: !n) -> !n {
   %1 = "relax.call_tir"(%0) {callee = @elsewhere, tir_vars = []} : (tuple<!n>) -> !n
   return %1 : !n
 }
-
 // -----
-
 !a = tensor<2x?x3xf32, #relax.shape<[2, "n", 3]>>
 !b = tensor<6x?xf32, #relax.shape<[6, "n"]>>
 // As many elements as the argument, in another shape; and 1024, whatever the argument has.
@@ -213,9 +201,7 @@ func.func @elements_1025(%x: !a) -> tensor<1025xf32> {
   %1 = "relax.call_tir"(%0) {callee = @fill_1025, tir_vars = []} : (tuple<>) -> tensor<1025xf32>
   return %1 : tensor<1025xf32>
 }
-
 // -----
-
 !n = tensor<?x8xf32, #relax.shape<["n", 8]>>
 // A kernel over rows is linear, whatever its loops are.
 // CHECK-LABEL: func.func @rows(
@@ -229,9 +215,7 @@ func.func @rows(%x: !n) -> !n {
   %1 = "relax.call_tir"(%0) {callee = @softmax, tir_vars = []} : (tuple<!n>) -> !n
   return %1 : !n
 }
-
 // -----
-
 !n = tensor<?xf32, #relax.shape<["n"]>>
 !nn = tensor<?x?xf32, #relax.shape<["n", "n"]>>
 // Loops that are not linalg's, a field that is larger than the argument, and an argument of unknown dtype.

@@ -26,9 +26,7 @@ func.func @for(%x: tensor<?xf32, #relax.shape<["n"]>>, %s: !relax.shape_value<["
   }
   return %3#0 : tensor<?xf32, #relax.shape<["n"]>>
 }
-
 // -----
-
 // Integers are index values; a symbol of one that may be negative is checked, and so is a divisor.
 // CHECK-LABEL: func.func @while
 // CHECK-SAME: %[[K:.*]]: index

@@ -19,9 +19,7 @@ func.func @conditional(%t: tensor<i1> {relax.name = "c"}, %x: tensor<?xf32, #rel
   }
   return %0 : tensor<?xf32, #relax.shape<["n"]>>
 }
-
 // -----
-
 // structure.py: every dimension is checked where the op stands, not at entry.
 // CHECK: @relax.check.1({{.*}} message = "match: match_shape at {{[^ ]+}}: dimension 1 is {0}, expected 4 (expected (n, 4), got ({1}, {2}))"
 // CHECK: @relax.check.0({{.*}} dimension 0 is {0}, but n = {1}, taken from parameter 's' value 0
@@ -38,9 +36,7 @@ func.func @match(%x: tensor<?x?xf32> {relax.name = "x"}, %s: !relax.shape_value<
   %0 = "relax.match_shape"(%x) {pattern = ["n", 4], result_dtype} : (tensor<?x?xf32>) -> tensor<?x4xf32, #relax.shape<["n", 4]>>
   return %0 : tensor<?x4xf32, #relax.shape<["n", 4]>>
 }
-
 // -----
-
 // views.py: as many elements before as after; then the tensor is looked at in another way.
 // CHECK: @relax.check.1({{.*}} cannot make shape ({4}, {5}) = (k, 4) of ({2}, {3}) = (n, m): {0} elements are not {1}"
 // CHECK-LABEL: func.func @view(
@@ -58,9 +54,7 @@ func.func @view(%x: tensor<?x?xf32, #relax.shape<["n", "m"]>> {relax.name = "x"}
   %0 = "relax.reshape"(%x, %s1) : (tensor<?x?xf32, #relax.shape<["n", "m"]>>, !relax.shape_value<["k", 4]>) -> tensor<?x4xf32, #relax.shape<["k", 4]>>
   return %0 : tensor<?x4xf32, #relax.shape<["k", 4]>>
 }
-
 // -----
-
 // structure.py, body.py: small constants stay in the text; a shape is one index per value.
 // CHECK-LABEL: func.func @constant(
 // CHECK-SAME: %{{[a-z0-9_]+}}: index, %{{[a-z0-9_]+}}: index, %[[OUT:[a-z0-9_]+]]: tensor<2xf32>)
@@ -70,9 +64,7 @@ func.func @constant(%s: !relax.shape_value<["n", 4]> {relax.name = "s"}) -> tens
   %0 = "relax.constant"() {value = dense<2.0> : tensor<2xf32>} : () -> tensor<2xf32>
   return %0 : tensor<2xf32>
 }
-
 // -----
-
 // structure.py: a large constant whose elements are all the same is filled, and no data of the code.
 // CHECK-LABEL: func.func @large_constant(
 // CHECK: %[[TWO:[A-Za-z0-9_]+]] = tensor.extract %{{[a-z0-9_]+}}[] : tensor<f32>
@@ -82,9 +74,7 @@ func.func @large_constant() -> tensor<1073741824xf32> {
   %0 = "relax.constant"() {value = dense<2.0> : tensor<1073741824xf32>} : () -> tensor<1073741824xf32>
   return %0 : tensor<1073741824xf32>
 }
-
 // -----
-
 // create.py: the values of a shape are the elements of its tensor, constants among them.
 // CHECK-LABEL: func.func @shape_as_tensor(
 // CHECK: %[[N:[A-Za-z0-9_]+]] = arith.index_cast %{{[a-z0-9_]+}} : index to i64

@@ -1,5 +1,4 @@
 func.func @first() { return }
-
 // -----
 func.func @second() { return %x : i32 }
 // -----
