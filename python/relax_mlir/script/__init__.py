@@ -8,4 +8,7 @@ from relax_mlir.script.decorators import ir_module
 from relax_mlir.script.parser import parse
 from relax_mlir.script.printer import script, script_constants
 
-__all__ = ["ir", "ir_module", "parse", "relax", "script", "script_constants", "tir"]
+ty = tir
+"""An older name of `tir`, as in ``a: ty.handle``."""
+
+__all__ = ["ir", "ir_module", "parse", "relax", "script", "script_constants", "tir", "ty"]

@@ -307,7 +307,7 @@ def symbols_of(dims: Sequence[Dim | None]) -> set[str]:
 
 
 ORDER = {
-    "Tensor": ("shape", "dtype"),
+    "Tensor": ("shape", "dtype", "vdevice"),
     "Shape": ("values",),
     "Prim": ("dtype",),
     "Callable": ("params", "result", "pure"),
@@ -326,7 +326,7 @@ CLASSES: dict[str, type[StructInfo]] = {
 ALIASES = {"Any": "Object"}
 """TVM's names of annotations."""
 ALLOWED = {
-    "Tensor": {"shape", "dtype", "ndim"},
+    "Tensor": {"shape", "dtype", "ndim", "vdevice"},
     "Shape": {"values", "ndim"},
     "Prim": {"dtype", "value"},
     "Callable": {"params", "result", "pure"},
@@ -336,9 +336,23 @@ SPELLINGS = {"ret": "result", "purity": "pure"}
 OF_VALUES = ("ty", "struct_info")
 """TVM's attributes of a value that give its struct info."""
 UNSUPPORTED = {
-    "vdevice": "there is one device, the CPU: leave vdevice out",
     "derive_func": "register_infer gives a registered function its shape rule, in Python",
 }
+
+
+CPU = ("c", "cpu", "llvm")
+"""TVM's names of the CPU."""
+
+
+def check_device(node: ast.expr) -> None:
+    """Raise `Problem` for any device but the CPU: ``"llvm"``, ``"cpu:0"``, ``I.vdevice("llvm", 0, "global")``."""
+    kind = node
+    if isinstance(node, ast.Call) and node.args:  # I.vdevice, tvm.ir.VDevice, tvm.device
+        kind = node.args[0]
+    name = kind.value if isinstance(kind, ast.Constant) and isinstance(kind.value, str) else ast.unparse(kind)
+    if name.partition(":")[0] not in CPU and ast.unparse(node) != "tvm.cpu()":
+        message = f"the device is {ast.unparse(node)}; there is one device, the CPU: leave vdevice out"
+        raise Problem(node, message, "UnsupportedError")
 
 
 def read_annotation(node: ast.expr, scope: Scope) -> StructInfo:
@@ -430,7 +444,7 @@ def _is_integer(node: ast.expr) -> bool:
 def _read(
     kind: str, node: ast.expr, arguments: list[ast.expr], named: dict[str, ast.expr], scope: Scope
 ) -> StructInfo:
-    limit = {"Tensor": 2, "Shape": 1, "Prim": 1, "Object": 0, "Callable": 3}.get(kind)
+    limit = {"Tensor": 3, "Shape": 1, "Prim": 1, "Object": 0, "Callable": 3}.get(kind)
     if limit is not None and len(arguments) > limit:
         raise Problem(node, f"R.{kind} takes at most {limit} arguments, {len(arguments)} given")
     if kind == "Tensor":
@@ -479,6 +493,8 @@ def _callable(
 
 def _tensor(named: dict[str, ast.expr], scope: Scope) -> Tensor:
     shape, dtype = named.get("shape"), named.get("dtype")
+    if "vdevice" in named:
+        check_device(named["vdevice"])
     dims = None if shape is None or is_unknown(shape) else read_dims(shape, scope)
     return Tensor(dims, _dtype(dtype, scope), ndim=_ndim(named))
 

@@ -630,6 +630,10 @@ class Calls:
                 message = f"unknown function '{text}'; the op is R.{text} ({hint})"
             raise Problem(node.func, message, "UnknownNameError")
         if isinstance(node.func, ast.Attribute):
+            if node.func.attr == "astype":
+                value = expressions.value(node.func.value)
+                dtype = function_calls.named_arguments(node, ("dtype",), 1)["dtype"]
+                return expressions.apply(node, op.astype, value, expressions.evaluate(dtype))
             found = expressions.evaluate(node.func)
             if isinstance(found, tuple | str | int):
                 raise Problem(node.func, f"'{text}' is no function; leave the parentheses out")

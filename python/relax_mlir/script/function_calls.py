@@ -33,7 +33,8 @@ from relax_mlir.dialects.value import Value, create
 from relax_mlir.error import UnknownNameError
 from relax_mlir.ir_queries import defining_op
 from relax_mlir.mlir import func, ir
-from relax_mlir.script.annotations import read_annotation, read_dims, symbols_of
+from relax_mlir.script.annotations import check_device, read_annotation, read_dims, symbols_of
+from relax_mlir.script.scope import INTEGERS
 from relax_mlir.script.source import Problem
 from relax_mlir.symbolic import Dim, Expr
 
@@ -244,6 +245,8 @@ def registered_name(expressions: Expressions, node: ast.expr) -> str | None:
         )
     if isinstance(node, ast.Name):
         return extern_name(expressions.scope.values.get(node.id))
+    if isinstance(node, ast.Call) and expressions.scope.path(node.func) == ("R", "str"):
+        return literal_text(named_arguments(node, ("value",), 1)["value"])
     is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
     return literal_text(node) if is_text else None
 
@@ -692,6 +695,8 @@ def _shape_argument(expressions: Expressions, node: ast.expr) -> ShapeLike:
 # | ``R.call_tir_with_grad(cls.f, args, out, te_grad_name=…)`` | ``R.call_tir(cls.f, args, out)`` |
 # | ``R.null_value()`` | None: an omitted argument |
 # | ``R.wrap_param(x)``, ``R.builtin.stop_lift_params(x)`` | ``x`` |
+# | ``R.wrap_param(x, dtype="float32")`` | ``R.astype(x, "float32")`` |
+# | ``R.to_vdevice(x, "llvm")``, ``R.hint_on_device(x, R.device(1, 0))`` | ``x``, if the device is the CPU |
 # | ``R.call_inplace_packed("f", x, inplace_indices=[0], out=…)`` | ``R.call_packed("f", x, out=…)``, checked |
 # | ``R.call_py_func("f", (x,), out=…)`` | ``R.call_packed("f", x, out=…)`` |
 # | ``R.layout_transform(x, index_map=T.index_map(lambda i: …))`` | the map as text |
@@ -718,6 +723,26 @@ def itself(name: str) -> Callable[..., Value]:
 
     def read(calls: Calls, expressions: Expressions, node: ast.Call) -> Value:
         return expressions.value(named_arguments(node, (name,), 1)[name])
+
+    return read
+
+
+def wrapped(calls: Calls, expressions: Expressions, node: ast.Call) -> Value:
+    """``R.wrap_param(x, dtype="float32")``: the parameter, converted."""
+    parts = named_arguments(node, ("data", "dtype"), 1)
+    value = expressions.value(parts["data"])
+    if "dtype" not in parts:
+        return value
+    return expressions.apply(node, op.astype, value, expressions.evaluate(parts["dtype"]))
+
+
+def on_device(parameter: str) -> Callable[..., Value]:
+    """Return a reader of ``R.to_vdevice(x, "llvm")``, whose second argument is called `parameter`; it returns ``x``."""
+
+    def read(calls: Calls, expressions: Expressions, node: ast.Call) -> Value:
+        parts = named_arguments(node, ("data", parameter), 2)
+        check_device(parts[parameter])
+        return expressions.value(parts["data"])
 
     return read
 
@@ -760,7 +785,11 @@ def transformed_layout(calls: Calls, expressions: Expressions, node: ast.Call) -
     parts = named_arguments(node, names, 2)
     mapping = parts["index_map"]
     if isinstance(mapping, ast.Call) and expressions.scope.path(mapping.func) == ("T", "index_map"):
-        mapping = named_arguments(mapping, ("mapping",), 1)["mapping"]
+        given = named_arguments(mapping, ("mapping", "inverse_index_map", "index_dtype"), 1)
+        if "index_dtype" in given and literal_text(given["index_dtype"]) not in INTEGERS:
+            message = f"the 'index_dtype' of T.index_map is {' or '.join(INTEGERS)}"
+            raise Problem(given["index_dtype"], message, "DTypeError")
+        mapping = given["mapping"]
     text = ast.unparse(mapping) if isinstance(mapping, ast.Lambda) else expressions.evaluate(mapping)
     rest = {name: expressions.evaluate(parts[name]) for name in names[2:] if name in parts}
     return expressions.apply(node, layout_transform, expressions.value(parts["x"]), text, **rest)
@@ -784,7 +813,9 @@ def view_of_runtime(expressions: Expressions, node: ast.Call) -> Value:
 TVM_READERS: dict[str, Callable[..., Any]] = {
     "call_tir_with_grad": call_tir_with_grad,
     "null_value": null_value,
-    "wrap_param": itself("data"),
+    "wrap_param": wrapped,
+    "hint_on_device": on_device("device"),
+    "to_vdevice": on_device("dst_vdevice"),
     "builtin.stop_lift_params": itself("x"),
     "call_inplace_packed": inplace_packed,
     "call_py_func": py_func,

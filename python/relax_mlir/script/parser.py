@@ -164,8 +164,7 @@ class ModuleParser:
             if is_path(path, "I", "module_attrs"):
                 self.module_attributes(item.value)
             elif is_path(path, "I", "module_global_infos"):
-                message = "I.module_global_infos names devices; there is one, the CPU: leave it out"
-                raise Problem(item, message, "UnsupportedError")
+                return  # it declares devices; a tensor on one that is not the CPU is an error
             else:
                 texts.append(self.text(item.value))
         elif not isinstance(item, ast.Pass):
@@ -501,7 +500,13 @@ def parse(
     from relax_mlir.script import relax, tir
 
     source = Source(text, name)
-    captured: dict[str, Any] = {"R": relax, "I": script_ir, "T": tir, "constants": dict(constants or {})}
+    captured: dict[str, Any] = {
+        "R": relax,
+        "I": script_ir,
+        "T": tir,
+        "ty": tir,
+        "constants": dict(constants or {}),
+    }
     if metadata is not None:
         captured["metadata"] = {kind: list(arrays) for kind, arrays in metadata.items()}
     classes, functions = [], []

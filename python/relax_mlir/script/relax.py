@@ -12,6 +12,9 @@ from collections.abc import Iterator, Mapping
 from relax_mlir import op
 from relax_mlir.script.decorators import function
 
+func = function
+"""An older name of `function`."""
+
 
 class Annotation:
     """An annotation in a signature: ``R.Tensor((\"n\", 4), \"float32\")`` or ``R.Tensor[(n, 4), \"f32\"]``."""
@@ -95,6 +98,7 @@ __all__ = [
     "Tensor",
     "Tuple",
     "dataflow",
+    "func",
     "func_attr",
     "function",
     "output",

@@ -81,7 +81,8 @@ class Scope:
             return None
         root = self.captured.get(node.id)
         if isinstance(root, ModuleType) and root.__name__ in ROOTS:
-            return ROOTS[root.__name__], ".".join(reversed(parts))
+            path = ROOTS[root.__name__], ".".join(reversed(parts)).removeprefix("op.")
+            return RENAMED.get(path, path)
         return _direct(root) if not parts else None
 
 
@@ -91,7 +92,8 @@ ROOTS = {
     "relax_mlir.script.ir": "I",
     "relax_mlir.script.tir": "T",
 }
-
+RENAMED = {("R", "func"): ("R", "function"), ("T", "func"): ("T", "prim_func")}
+"""Older names of the decorators."""
 
 DIRECT = {"function": ("R", "function"), "ir_module": ("I", "ir_module"), "prim_func": ("T", "prim_func")}
 

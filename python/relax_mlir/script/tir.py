@@ -12,6 +12,9 @@ from relax_mlir.dialects.dtypes import DTYPES
 from relax_mlir.error import ArgumentError
 from relax_mlir.script.decorators import prim_func
 
+func = prim_func
+"""An older name of `prim_func`."""
+
 
 class Buffer:
     """A buffer in a signature: ``T.Buffer((n, m), "float32")``."""
@@ -51,4 +54,4 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - nothing that can be used
     )
 
 
-__all__ = ["Buffer", "buffer", "handle", "int32", "int64", "prim_func"]
+__all__ = ["Buffer", "buffer", "func", "handle", "int32", "int64", "prim_func"]

@@ -14,7 +14,9 @@ from relax_mlir import transform
 from relax_mlir.analysis import assert_structural_equal
 from relax_mlir.error import RelaxError, UnsupportedError
 from relax_mlir.runtime import to_numpy
-from relax_mlir.script import parse
+from relax_mlir.script import parse, ty
+from relax_mlir.script import relax as R
+from relax_mlir.script import tir as T
 
 MODES = ("native", "bytecode")
 SHAPES = ((2, 3), (0, 1), (1, 1), (1, 17), (5, 0))
@@ -72,6 +74,30 @@ def test_the_example(block: str) -> None:
     assert_structural_equal(parse(mod.script()), mod)
     for mode in MODES:
         check(rx.build(mod, exec_mode=mode)["myfunc"])  # type: ignore[call-overload]  # a mode of two
+
+
+def test_older_names() -> None:
+    """``ty.handle``, ``@T.func`` and ``@R.func``."""
+    text = EXAMPLE.format(block="T.block(n1, m1) as i, j").replace("T.handle", "ty.handle")
+    text = text.replace("@T.prim_func", "@T.func").replace("@R.function", "@R.func")
+    assert_structural_equal(parse(text), example())
+
+    @T.func
+    def double(a: ty.handle, b: ty.handle):  # type: ignore[no-untyped-def]  # as the document spells it
+        k = T.int64()
+        X = T.match_buffer(a, (k,), "float64")
+        Y = T.match_buffer(b, (k,), "float64")
+        for i in T.serial(k):
+            Y[i] = X[i] + X[i]
+
+    @R.func
+    def same(x: R.Tensor(("k",), "float64")):  # type: ignore[no-untyped-def,valid-type]  # as the document spells it
+        return R.add(x, x)
+
+    x, out = np.arange(5.0), np.empty(5)
+    rx.build(double)["double"](x, out)
+    np.testing.assert_array_equal(out, 2 * x)
+    np.testing.assert_array_equal(to_numpy(rx.build(same)["same"](x)), 2 * x)
 
 
 def test_mistakes_in_blocks() -> None:

@@ -102,7 +102,7 @@ REFUSED = {
     "@R.function\ndef main(x: R.Tensor((10000000000000000000000,))):\n    return x": "does not fit 64 bits",
     '@R.function\ndef main(x: R.Tensor(("10000000000000000000000*n",))):\n    return x': "does not fit 64 bits",
     f"@R.function\ndef main(*x: {N}):\n    return x": "without defaults, * or **",
-    f"@R.func\ndef main(x: {N}):\n    return x": "needs the decorator @R.function",
+    f"@R.fun\ndef main(x: {N}):\n    return x": "needs the decorator @R.function",
 }
 READ = [
     "return R.sum(x, axis=[R.prim_value(0)])",

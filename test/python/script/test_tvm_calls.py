@@ -49,6 +49,20 @@ SAME = {
         "return R.layout_transform(x, index_map=T.index_map(lambda i, j: (j, i)), pad_value=None, axis_separators=[], input_axis_separators=[])",
         'return R.layout_transform(x, "lambda i, j: (j, i)")',
     ),
+    "layout with a dtype of the indices": (
+        'return R.layout_transform(x, index_map=T.index_map(lambda i, j: (j, i), index_dtype="int32"))',
+        'return R.layout_transform(x, "lambda i, j: (j, i)")',
+    ),
+    "conversion of a parameter": (
+        'return R.wrap_param(x, dtype="float64")',
+        'return R.astype(x, "float64")',
+    ),
+    "method of a value": ('return x.astype("float64")', 'return R.astype(x, "float64")'),
+    "builder of an op": ("return R.op.nn.relu(x)", "return R.nn.relu(x)"),
+    "name of a Python function": (
+        'return R.call_py_func(R.str("f"), (x,), out_ty=R.Tensor((n, 4), "float32"))',
+        'return R.call_packed("f", x, out=R.Tensor((n, 4), "float32"))',
+    ),
     "list of one result": (
         'return R.call_tir(cls.twice, (x,), [R.Tensor((n, 4), "float32")])',
         'return R.call_tir(cls.twice, (x,), R.Tensor((n, 4), "float32"))',

@@ -338,10 +338,33 @@ def test_refused(body: str) -> None:
     assert REFUSED[body] in str(caught.value)
 
 
-def test_devices_are_refused() -> None:
-    text = '@I.ir_module\nclass M:\n    I.module_global_infos({"vdevice": [I.vdevice("cuda")]})\n'
-    with pytest.raises(RelaxError, match="names devices; there is one, the CPU"):
-        parse(text)
+DEVICES = """
+@I.ir_module
+class Module:
+    I.module_global_infos({{"vdevice": [I.vdevice("llvm"), I.vdevice("cuda", 0)]}})
+
+    @R.function
+    def main(x: R.Tensor((4,), "float32"{tensor})):
+        return R.to_vdevice(R.hint_on_device(x, tvm.cpu()), {device})
+"""
+
+
+@pytest.mark.parametrize("tensor", ["", ', "llvm"', ', "llvm:0:global"', ', vdevice="llvm:0"'])
+@pytest.mark.parametrize(
+    "device", ['"llvm"', 'I.vdevice("llvm", 0)', 'tvm.ir.VDevice("llvm", 0, "global")', '"cpu:0"']
+)
+def test_the_cpu_is_a_device(tensor: str, device: str) -> None:
+    plain = '@R.function\ndef main(x: R.Tensor((4,), "float32")):\n    return x\n'
+    assert_structural_equal(parse(DEVICES.format(tensor=tensor, device=device))["main"], parse(plain)["main"])
+
+
+@pytest.mark.parametrize("tensor", ['"cuda:0"', 'vdevice="vdevice:1"', 'I.vdevice("cuda", 0)', "tvm.cuda()"])
+def test_other_devices_are_refused(tensor: str) -> None:
+    with pytest.raises(RelaxError, match=r"the device is .*; there is one device, the CPU"):
+        parse(DEVICES.format(tensor=f", {tensor}", device='"llvm"'))
+    if "=" not in tensor:
+        with pytest.raises(RelaxError, match=r"the device is .*; there is one device, the CPU"):
+            parse(DEVICES.format(tensor="", device=tensor))
 
 
 def test_private_functions_have_no_exported_name() -> None:
