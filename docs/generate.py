@@ -258,7 +258,9 @@ def api_entry(name: str, value: Any) -> str:  # noqa: ANN401
 
 def alias_source(name: str) -> str:
     """The assignment in the source that defines the type alias `name`, since no object records it."""
-    for path in [str(m.__file__) for n, m in sorted(sys.modules.items()) if n.startswith("relax_mlir.")]:
+    for path in [
+        str(m.__file__) for n, m in sorted(sys.modules.items()) if n.startswith("relax_mlir.") and m.__spec__
+    ]:
         if not re.search(rf"^{name}\b", text_of(path), re.MULTILINE):
             continue
         for statement in parsed(path).body:

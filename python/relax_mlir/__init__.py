@@ -119,18 +119,6 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
-    "BlockBuilder",
-    "Callable",
-    "Executable",
-    "IRModule",
-    "Object",
-    "Prim",
-    "Shape",
-    "Target",
-    "Tensor",
-    "Tuple",
-    "Var",
-    "__version__",
-    "build",
-    "load",
-]
+    "BlockBuilder", "Callable", "Executable", "IRModule", "Object", "Prim", "Shape", "Target", "Tensor",
+    "Tuple", "Var", "__version__", "build", "load",
+]  # fmt: skip

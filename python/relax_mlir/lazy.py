@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any, Generic, ParamSpec, TypeVar
 
@@ -13,18 +13,21 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+def modules_of(names: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """The module of each name, from the names of each module."""
+    return {name: module for module, of_module in names.items() for name in of_module}
+
+
 def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     """Return the `__getattr__` of a package whose names are imported from the modules in `homes`.
 
-    Modules of other packages begin with ``relax_mlir.``. No name may be that of a module of the package: importing the
-    module would replace it.
+    No name may be that of a module of the package: importing the module would replace it.
     """
 
     def attribute(name: str) -> Any:  # noqa: ANN401 - any name of the package
         if name not in homes:
             raise AttributeError(f"module '{package}' has no attribute '{name}'")
-        home = homes[name] if homes[name].startswith("relax_mlir.") else f"{package}.{homes[name]}"
-        return getattr(importlib.import_module(home), name)
+        return getattr(importlib.import_module(homes[name]), name)
 
     return attribute
 

@@ -27,25 +27,8 @@ from relax_mlir.analysis.variables import (
 )
 
 __all__ = [
-    "FunctionSummary",
-    "MemoryEstimate",
-    "ModuleSummary",
-    "OpCount",
-    "Use",
-    "UseDef",
-    "assert_structural_equal",
-    "bound_symbols",
-    "call_graph",
-    "compile_time_computable",
-    "defined_symbols",
-    "estimate_memory",
-    "find_difference",
-    "free_symbols",
-    "is_pure",
-    "name_to_binding",
-    "recursion",
-    "structural_equal",
-    "structural_hash",
-    "summarize",
-    "use_def",
-]
+    "FunctionSummary", "MemoryEstimate", "ModuleSummary", "OpCount", "Use", "UseDef",
+    "assert_structural_equal", "bound_symbols", "call_graph", "compile_time_computable", "defined_symbols",
+    "estimate_memory", "find_difference", "free_symbols", "is_pure", "name_to_binding", "recursion",
+    "structural_equal", "structural_hash", "summarize", "use_def",
+]  # fmt: skip

@@ -25,17 +25,8 @@ import numpy as np
 from relax_mlir.error import ArgumentError, BytecodeError
 
 __all__ = [
-    "Arg",
-    "ArgKind",
-    "Call",
-    "Goto",
-    "If",
-    "Opcode",
-    "Ret",
-    "decode",
-    "register_name",
-    "registers_read",
-]
+    "Arg", "ArgKind", "Call", "Goto", "If", "Opcode", "Ret", "decode", "register_name", "registers_read",
+]  # fmt: skip
 
 VALUE_BITS = 56
 MAX_VALUE = (1 << (VALUE_BITS - 1)) - 1

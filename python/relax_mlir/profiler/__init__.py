@@ -19,13 +19,6 @@ from relax_mlir.runtime.profile import (
 )
 
 __all__ = [
-    "Event",
-    "Limits",
-    "OpSummary",
-    "Profile",
-    "Site",
-    "copy_bandwidth",
-    "fma_peak",
-    "profile_library",
+    "Event", "Limits", "OpSummary", "Profile", "Site", "copy_bandwidth", "fma_peak", "profile_library",
     "recording",
-]
+]  # fmt: skip

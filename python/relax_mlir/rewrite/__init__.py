@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from relax_mlir.expr.bindings import Binding
-from relax_mlir.lazy import lazy_names
+from relax_mlir.lazy import lazy_names, modules_of
 
 if TYPE_CHECKING:
     from relax_mlir.rewrite.constructs import PyExprMutator, PyExprVisitor
@@ -19,11 +19,10 @@ __all__ = ["Binding", "DataflowMutator", "ExprMutator", "ExprVisitor", "PyExprMu
 
 __getattr__ = lazy_names(
     __name__,
-    {
-        "DataflowMutator": "mutator",
-        "ExprMutator": "mutator",
-        "ExprVisitor": "mutator",
-        "PyExprMutator": "constructs",
-        "PyExprVisitor": "constructs",
-    },
+    modules_of(
+        {
+            "relax_mlir.rewrite.mutator": ("DataflowMutator", "ExprMutator", "ExprVisitor"),
+            "relax_mlir.rewrite.constructs": ("PyExprMutator", "PyExprVisitor"),
+        }
+    ),
 )

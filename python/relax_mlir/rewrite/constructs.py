@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -63,6 +63,16 @@ KINDS: tuple[tuple[type, str], ...] = (
     (Op, "op"),
 )
 """The name of the method for each class of expressions."""
+
+
+def _calls(name: str) -> Callable[[Any, Any], Any]:
+    """A method whose default is the method `name`."""
+    return lambda self, given: getattr(self, name)(given)
+
+
+def _unchanged(self: Constructs, given: Any) -> Any:  # noqa: ANN401 - an expression
+    """The default of a leaf."""
+    return given
 
 
 class Constructs:
@@ -125,9 +135,7 @@ class Constructs:
         for binding in block.bindings:
             self.visit_binding(binding)
 
-    def visit_dataflow_block(self, block: DataflowBlock) -> Any:  # noqa: ANN401
-        """A `DataflowBlock`."""
-        return self.visit_dataflow_block_(block)
+    visit_dataflow_block = _calls("visit_dataflow_block_")
 
     def visit_dataflow_block_(self, block: DataflowBlock) -> Any:  # noqa: ANN401
         """A `DataflowBlock`; by default its bindings, in order."""
@@ -139,25 +147,9 @@ class Constructs:
             return self.visit_match_cast(binding)
         return self.visit_var_binding(binding)
 
-    def visit_var_binding(self, binding: Binding) -> Any:  # noqa: ANN401
-        """A `VarBinding`."""
-        return self.visit_var_binding_(binding)
-
-    def visit_match_cast(self, binding: MatchCast) -> Any:  # noqa: ANN401
-        """A `MatchCast`."""
-        return self.visit_match_cast_(binding)
-
-    def visit_match_shape(self, binding: MatchCast) -> Any:  # noqa: ANN401
-        """A `MatchCast`, under its older name."""
-        raise NotImplementedError  # visitors and mutators override this
-
-    def visit_var_binding_(self, binding: Binding) -> Any:  # noqa: ANN401
-        """A `VarBinding`; by default its value, then its variable."""
-        raise NotImplementedError  # visitors and mutators override this
-
-    def visit_match_cast_(self, binding: MatchCast) -> Any:  # noqa: ANN401
-        """A `MatchCast`; by default its value, then its variable."""
-        return self.visit_match_shape(binding)
+    visit_var_binding = _calls("visit_var_binding_")
+    visit_match_cast = _calls("visit_match_cast_")
+    visit_match_cast_ = _calls("visit_match_shape")
 
     def visit_var_def(self, var: Var) -> Any:  # noqa: ANN401
         """A variable of either kind at its binding, or a parameter."""
@@ -171,129 +163,29 @@ class Constructs:
     def visit_dataflow_var_def_(self, var: DataflowVar) -> Any:  # noqa: ANN401
         """A variable of a dataflow block at its binding."""
 
-    # -- expressions: leaves
+    # -- expressions: leaves, which are returned unchanged
 
-    def visit_var(self, var: Var) -> Any:  # noqa: ANN401
-        """The use of a variable."""
-        return self.visit_var_(var)
+    visit_var = _calls("visit_var_")
+    visit_dataflow_var = _calls("visit_dataflow_var_")
+    visit_dataflow_var_ = _calls("visit_var")
+    visit_constant = _calls("visit_constant_")
+    visit_shape_expr = _calls("visit_shape_expr_")
+    visit_prim_value = _calls("visit_prim_value_")
+    visit_extern_func = _calls("visit_extern_func_")
+    visit_global_var = _calls("visit_global_var_")
+    visit_op = _calls("visit_op_")
+    visit_var_ = visit_constant_ = visit_shape_expr_ = visit_prim_value_ = _unchanged
+    visit_extern_func_ = visit_global_var_ = visit_op_ = _unchanged
 
-    def visit_var_(self, var: Var) -> Any:  # noqa: ANN401
-        """The use of a variable."""
-        return var
+    # -- expressions that hold others, whose defaults visitors and mutators define
 
-    def visit_dataflow_var(self, var: DataflowVar) -> Any:  # noqa: ANN401
-        """The use of a dataflow variable in its block; by default like any other variable."""
-        return self.visit_dataflow_var_(var)
-
-    def visit_dataflow_var_(self, var: DataflowVar) -> Any:  # noqa: ANN401
-        """The use of a dataflow variable in its block; by default like any other variable."""
-        return self.visit_var(var)
-
-    def visit_constant(self, constant: Constant) -> Any:  # noqa: ANN401
-        """A constant."""
-        return self.visit_constant_(constant)
-
-    def visit_constant_(self, constant: Constant) -> Any:  # noqa: ANN401
-        """A constant."""
-        return constant
-
-    def visit_shape_expr(self, shape: ShapeExpr) -> Any:  # noqa: ANN401
-        """A literal shape."""
-        return self.visit_shape_expr_(shape)
-
-    def visit_shape_expr_(self, shape: ShapeExpr) -> Any:  # noqa: ANN401
-        """A literal shape."""
-        return shape
-
-    def visit_prim_value(self, value: PrimValue) -> Any:  # noqa: ANN401
-        """A symbolic integer."""
-        return self.visit_prim_value_(value)
-
-    def visit_prim_value_(self, value: PrimValue) -> Any:  # noqa: ANN401
-        """A symbolic integer."""
-        return value
-
-    def visit_extern_func(self, function: ExternFunc) -> Any:  # noqa: ANN401
-        """A reference to a packed function by name."""
-        return self.visit_extern_func_(function)
-
-    def visit_extern_func_(self, function: ExternFunc) -> Any:  # noqa: ANN401
-        """A reference to a packed function by name."""
-        return function
-
-    def visit_global_var(self, name: GlobalVar) -> Any:  # noqa: ANN401
-        """A reference to a function of the module by name."""
-        return self.visit_global_var_(name)
-
-    def visit_global_var_(self, name: GlobalVar) -> Any:  # noqa: ANN401
-        """A reference to a function of the module by name."""
-        return name
-
-    def visit_op(self, op: Op) -> Any:  # noqa: ANN401
-        """The op of a call."""
-        return self.visit_op_(op)
-
-    def visit_op_(self, op: Op) -> Any:  # noqa: ANN401
-        """The op of a call."""
-        return op
-
-    # -- expressions that hold others
-
-    def visit_tuple(self, value: Tuple) -> Any:  # noqa: ANN401
-        """A tuple."""
-        return self.visit_tuple_(value)
-
-    def visit_tuple_getitem(self, value: TupleGetItem) -> Any:  # noqa: ANN401
-        """A field of a tuple."""
-        return self.visit_tuple_getitem_(value)
-
-    def visit_call(self, call: Call) -> Any:  # noqa: ANN401
-        """A call."""
-        return self.visit_call_(call)
-
-    def visit_if(self, conditional: If) -> Any:  # noqa: ANN401
-        """A conditional."""
-        return self.visit_if_(conditional)
-
-    def visit_loop(self, loop: Loop) -> Any:  # noqa: ANN401
-        """A loop."""
-        return self.visit_loop_(loop)
-
-    def visit_seq(self, seq: SeqExpr) -> Any:  # noqa: ANN401
-        """A sequence of blocks."""
-        return self.visit_seq_expr_(seq)
-
-    def visit_function(self, function: Function | LocalFunction) -> Any:  # noqa: ANN401
-        """A function, of a module or nested in another one."""
-        return self.visit_function_(function)
-
-    def visit_tuple_(self, value: Tuple) -> Any:  # noqa: ANN401
-        """A tuple; by default its fields."""
-        raise NotImplementedError  # visitors and mutators override this
-
-    def visit_tuple_getitem_(self, value: TupleGetItem) -> Any:  # noqa: ANN401
-        """A field of a tuple; by default the tuple."""
-        raise NotImplementedError  # visitors and mutators override this
-
-    def visit_call_(self, call: Call) -> Any:  # noqa: ANN401
-        """A call; by default the callee, then the arguments except literals."""
-        raise NotImplementedError  # visitors and mutators override this
-
-    def visit_if_(self, conditional: If) -> Any:  # noqa: ANN401
-        """A conditional; by default the condition, then the branches."""
-        raise NotImplementedError  # visitors and mutators override this
-
-    def visit_loop_(self, loop: Loop) -> Any:  # noqa: ANN401
-        """A loop; by default the bounds and carried values, then the parameters and bodies."""
-        raise NotImplementedError  # visitors and mutators override this
-
-    def visit_seq_expr_(self, seq: SeqExpr) -> Any:  # noqa: ANN401
-        """A sequence of blocks; by default the blocks, then the value."""
-        raise NotImplementedError  # visitors and mutators override this
-
-    def visit_function_(self, function: Function | LocalFunction) -> Any:  # noqa: ANN401
-        """A function; by default its parameters, then the body."""
-        raise NotImplementedError  # visitors and mutators override this
+    visit_tuple = _calls("visit_tuple_")
+    visit_tuple_getitem = _calls("visit_tuple_getitem_")
+    visit_call = _calls("visit_call_")
+    visit_if = _calls("visit_if_")
+    visit_loop = _calls("visit_loop_")
+    visit_seq = _calls("visit_seq_expr_")
+    visit_function = _calls("visit_function_")
 
 
 def _key(given: object) -> Any:  # noqa: ANN401 - what two views of one expression share; None for leaves

@@ -39,12 +39,6 @@ def dummy_global_info() -> None:
 
 
 __all__ = [
-    "attribute",
-    "dummy_global_info",
-    "ir_module",
-    "meta_var",
-    "mlir",
-    "module_attrs",
-    "module_global_infos",
+    "attribute", "dummy_global_info", "ir_module", "meta_var", "mlir", "module_attrs", "module_global_infos",
     "vdevice",
-]
+]  # fmt: skip

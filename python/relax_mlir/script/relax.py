@@ -89,20 +89,6 @@ def __getattr__(name: str) -> typing.Any:  # noqa: ANN401 - an op builder
 
 
 __all__ = [
-    "Annotation",
-    "Any",
-    "Callable",
-    "Object",
-    "Prim",
-    "Shape",
-    "Tensor",
-    "Tuple",
-    "dataflow",
-    "func",
-    "func_attr",
-    "function",
-    "output",
-    "outputs",
-    "range",
-    "shape",
-]
+    "Annotation", "Any", "Callable", "Object", "Prim", "Shape", "Tensor", "Tuple", "dataflow", "func",
+    "func_attr", "function", "output", "outputs", "range", "shape",
+]  # fmt: skip

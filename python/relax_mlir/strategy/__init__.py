@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from relax_mlir.lazy import lazy_names
+from relax_mlir.lazy import lazy_names, modules_of
 
 if TYPE_CHECKING:
     from relax_mlir.lowering.strategy.op_strategy import (
@@ -37,48 +37,25 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "CachedFunc",
-    "Candidate",
-    "CompileEngine",
-    "LoweredOutput",
-    "OpImplementation",
-    "OpSpecialization",
-    "OpStrategy",
-    "Selection",
-    "SpecializedCondition",
-    "StrategyDecision",
-    "StrategyReport",
-    "explain_strategy",
-    "get_valid_implementations",
-    "lower_call",
-    "register_strategy",
-    "select_implementation",
-    "temporary_strategy",
-    "unregister_strategy",
-]
-
-_OPS = "relax_mlir.lowering.strategy.op_strategy"
+    "CachedFunc", "Candidate", "CompileEngine", "LoweredOutput", "OpImplementation", "OpSpecialization",
+    "OpStrategy", "Selection", "SpecializedCondition", "StrategyDecision", "StrategyReport",
+    "explain_strategy", "get_valid_implementations", "lower_call", "register_strategy",
+    "select_implementation", "temporary_strategy", "unregister_strategy",
+]  # fmt: skip
 
 __getattr__ = lazy_names(
     __name__,
-    {
-        "CachedFunc": "compile_engine",
-        "Candidate": _OPS,
-        "CompileEngine": "compile_engine",
-        "LoweredOutput": "compile_engine",
-        "OpImplementation": _OPS,
-        "OpSpecialization": _OPS,
-        "OpStrategy": _OPS,
-        "Selection": _OPS,
-        "SpecializedCondition": _OPS,
-        "StrategyDecision": _OPS,
-        "StrategyReport": _OPS,
-        "explain_strategy": _OPS,
-        "get_valid_implementations": "compile_engine",
-        "lower_call": "compile_engine",
-        "register_strategy": _OPS,
-        "select_implementation": "compile_engine",
-        "temporary_strategy": _OPS,
-        "unregister_strategy": _OPS,
-    },
+    modules_of(
+        {
+            "relax_mlir.lowering.strategy.op_strategy": (
+                *("Candidate", "OpImplementation", "OpSpecialization", "OpStrategy", "Selection"),
+                *("SpecializedCondition", "StrategyDecision", "StrategyReport", "explain_strategy"),
+                *("register_strategy", "temporary_strategy", "unregister_strategy"),
+            ),
+            "relax_mlir.strategy.compile_engine": (
+                *("CachedFunc", "CompileEngine", "LoweredOutput", "get_valid_implementations", "lower_call"),
+                "select_implementation",
+            ),
+        }
+    ),
 )

@@ -27,16 +27,9 @@ from relax_mlir.topi.sort import argsort
 from relax_mlir.topi.tag import INJECTIVE
 
 __all__ = [
-    "all_class_non_max_suppression",
-    "get_valid_counts",
-    "multibox_transform_loc",
-    "non_max_suppression",
-    "roi_align",
-    "roi_align_nchw",
-    "roi_align_nhwc",
-    "roi_pool",
-    "roi_pool_nchw",
-]
+    "all_class_non_max_suppression", "get_valid_counts", "multibox_transform_loc", "non_max_suppression",
+    "roi_align", "roi_align_nchw", "roi_align_nhwc", "roi_pool", "roi_pool_nchw",
+]  # fmt: skip
 
 BOXES = "boxes"
 """The tag of selected boxes."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from relax_mlir.lazy import modules_of
+
 if TYPE_CHECKING:
     from relax_mlir.dpl.fusion import FusionPattern, PatternCheckContext, register_patterns
     from relax_mlir.ir_module import relax_functions
@@ -42,80 +44,44 @@ if TYPE_CHECKING:
     )
     from relax_mlir.transform.registry import PassInfo, register_pass
 
-_HOMES = {
-    "CodegenRegion": "transform.codegen_region",
-    "CompositeCall": "transform.codegen_region",
-    "ConfigOption": "transform.context",
-    "DataflowBlockPass": "transform.passes",
-    "DiagnosticContext": "transform.context",
-    "FunctionPass": "transform.passes",
-    "FusionDecision": "transform.fusion_report",
-    "FusionPattern": "dpl.fusion",
-    "FusionReport": "transform.fusion_report",
-    "LoopDecision": "transform.context",
-    "LoopReport": "transform.context",
-    "MLIRPass": "transform.pipeline",
-    "ModulePass": "transform.passes",
-    "Pass": "transform.passes",
-    "PatternCheckContext": "dpl.fusion",
-    "PassContext": "transform.context",
-    "PassInfo": "transform.registry",
-    "PipelinePass": "transform.pipeline",
-    "PrimFuncPass": "transform.passes",
-    "Sequential": "transform.pipeline",
-    "create_pass": "transform.pipeline",
-    "dataflowblock_pass": "transform.passes",
-    "explain_fusion": "transform.fusion_report",
-    "explain_loops": "transform.context",
-    "function_pass": "transform.passes",
-    "get_pass": "transform.pipeline",
-    "module_pass": "transform.passes",
-    "parse_pipeline": "transform.pipeline",
-    "prim_func_pass": "transform.passes",
-    "register_codegen": "transform.codegens",
-    "register_config_option": "transform.context",
-    "register_pass": "transform.registry",
-    "register_patterns": "dpl.fusion",
-    "relax_functions": "ir_module",
-}
+_HOMES = modules_of(
+    {
+        "dpl.fusion": ("FusionPattern", "PatternCheckContext", "register_patterns"),
+        "ir_module": ("relax_functions",),
+        "transform.codegen_region": ("CodegenRegion", "CompositeCall"),
+        "transform.codegens": ("register_codegen",),
+        "transform.context": (
+            *(
+                "ConfigOption",
+                "DiagnosticContext",
+                "LoopDecision",
+                "LoopReport",
+                "PassContext",
+                "explain_loops",
+            ),
+            "register_config_option",
+        ),
+        "transform.fusion_report": ("FusionDecision", "FusionReport", "explain_fusion"),
+        "transform.passes": (
+            *("DataflowBlockPass", "FunctionPass", "ModulePass", "Pass", "PrimFuncPass"),
+            *("dataflowblock_pass", "function_pass", "module_pass", "prim_func_pass"),
+        ),
+        "transform.pipeline": (
+            *("MLIRPass", "PipelinePass", "Sequential", "create_pass", "get_pass", "parse_pipeline"),
+        ),
+        "transform.registry": ("PassInfo", "register_pass"),
+    }
+)
 """Names are imported on first use, so tools that list names of passes start faster."""
 
 __all__ = [
-    "CodegenRegion",
-    "CompositeCall",
-    "ConfigOption",
-    "DataflowBlockPass",
-    "DiagnosticContext",
-    "FunctionPass",
-    "FusionDecision",
-    "FusionPattern",
-    "FusionReport",
-    "LoopDecision",
-    "LoopReport",
-    "MLIRPass",
-    "ModulePass",
-    "Pass",
-    "PassContext",
-    "PassInfo",
-    "PatternCheckContext",
-    "PipelinePass",
-    "PrimFuncPass",
-    "Sequential",
-    "create_pass",
-    "dataflowblock_pass",
-    "explain_fusion",
-    "explain_loops",
-    "function_pass",
-    "get_pass",
-    "module_pass",
-    "parse_pipeline",
-    "prim_func_pass",
-    "register_codegen",
-    "register_config_option",
-    "register_pass",
-    "register_patterns",
-    "relax_functions",
-]
+    "CodegenRegion", "CompositeCall", "ConfigOption", "DataflowBlockPass", "DiagnosticContext",
+    "FunctionPass", "FusionDecision", "FusionPattern", "FusionReport", "LoopDecision", "LoopReport",
+    "MLIRPass", "ModulePass", "Pass", "PassContext", "PassInfo", "PatternCheckContext", "PipelinePass",
+    "PrimFuncPass", "Sequential", "create_pass", "dataflowblock_pass", "explain_fusion", "explain_loops",
+    "function_pass", "get_pass", "module_pass", "parse_pipeline", "prim_func_pass", "register_codegen",
+    "register_config_option", "register_pass", "register_patterns", "relax_functions",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - any object of the package
@@ -124,12 +90,12 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - any object of the package
         return globals()[name]
     if not name[:1].isupper():  # a module of this package, not yet imported
         raise AttributeError(f"module 'relax_mlir.transform' has no attribute '{name}'")
-    from relax_mlir.transform.constructors import constructor
+    from relax_mlir.transform.registry import constructor
 
     return constructor(name)
 
 
 def __dir__() -> list[str]:
-    from relax_mlir.transform.constructors import class_names
+    from relax_mlir.transform.registry import class_names
 
     return sorted({*__all__, *class_names()})

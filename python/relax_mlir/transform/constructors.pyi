@@ -77,9 +77,7 @@ from relax_mlir.passes.lambda_lift import LambdaLift as LambdaLift
 from relax_mlir.passes.memory import CallTIRRewrite as CallTIRRewrite
 from relax_mlir.passes.memory import StaticPlanBlockMemory as StaticPlanBlockMemory
 from relax_mlir.passes.patterns import FuseOpsByPattern as FuseOpsByPattern
-from relax_mlir.passes.patterns import (
-    MergeCompositeFunctions as MergeCompositeFunctions,
-)
+from relax_mlir.passes.patterns import MergeCompositeFunctions as MergeCompositeFunctions
 from relax_mlir.passes.patterns import RunCodegen as RunCodegen
 from relax_mlir.passes.shapes import NameUnknownDims as NameUnknownDims
 from relax_mlir.passes.shapes import Normalize as Normalize
@@ -185,6 +183,3 @@ __all__ = [
     "VMShapeLower",
     "VectorizeLoops",
 ]
-
-def class_names() -> dict[str, str]: ...
-def constructor(name: str) -> type: ...

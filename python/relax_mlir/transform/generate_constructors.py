@@ -1,4 +1,7 @@
-"""Writes `constructors.pyi`, which declares the classes of passes for type checkers."""
+"""Writes `constructors.pyi`, the classes of passes in `relax_mlir.transform` for type checkers.
+
+At run time there is no such module: `registry.constructor` imports a class by its name.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,6 @@ def stub() -> str:
     lines += [_import(module, name) for module, name in places]
     names = sorted(name for _, name in places)
     lines += ["", "__all__ = [", *(f'    "{name}",' for name in names), "]", ""]
-    lines += ["def class_names() -> dict[str, str]: ...", "def constructor(name: str) -> type: ...", ""]
     return "\n".join(lines)
 
 

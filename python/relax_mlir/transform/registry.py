@@ -330,6 +330,19 @@ def remember(name: str) -> None:
     _made.add(name)
 
 
+def class_names() -> dict[str, str]:
+    """The names of pass classes, mapped to the names of the passes."""
+    return {class_name(name): name for name in names()}
+
+
+def constructor(name: str) -> type:
+    """The pass class called `name`; raises AttributeError, like a module without that attribute."""
+    known = class_names()
+    if name not in known:
+        raise AttributeError(f"module 'relax_mlir.transform' has no attribute '{name}'")
+    return pass_class(known[name])
+
+
 def known_name(name: str) -> str:
     """The name of a pass in the form that contexts compare: a class's name (``FuseOps``) is mapped to ``fuse-ops``.
 

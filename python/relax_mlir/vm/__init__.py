@@ -14,22 +14,7 @@ from relax_mlir.vm.debugger import Debugger, Stop
 from relax_mlir.vm.machine import GO_ON, SKIP, Replace, VirtualMachine, VMFunction, VMProfile
 
 __all__ = [
-    "GO_ON",
-    "SKIP",
-    "Allocator",
-    "Debugger",
-    "ExecBuilder",
-    "Executable",
-    "FunctionInfo",
-    "Kernels",
-    "Replace",
-    "Stop",
-    "UnusedInputWarning",
-    "VMFunction",
-    "VMProfile",
-    "VMState",
-    "VirtualMachine",
-    "build",
-    "builtin",
-    "load_constants",
-]
+    "GO_ON", "SKIP", "Allocator", "Debugger", "ExecBuilder", "Executable", "FunctionInfo", "Kernels",
+    "Replace", "Stop", "UnusedInputWarning", "VMFunction", "VMProfile", "VMState", "VirtualMachine", "build",
+    "builtin", "load_constants",
+]  # fmt: skip
