@@ -11,11 +11,11 @@ from typing import Any
 from relax_mlir import symbolic
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
 from relax_mlir.dialects.dtypes import DType, promote
+from relax_mlir.dialects.elementwise import dtype_of
 from relax_mlir.dialects.fields import DTypeName, Int, Ints, Operand, Text, TextOrDefault
 from relax_mlir.dialects.number_attributes import integers
 from relax_mlir.dialects.traits import OpPatternKind
 from relax_mlir.dialects.types import Tensor, dim_text
-from relax_mlir.dialects.unary import dtype_of
 from relax_mlir.error import ArgumentError, ShapeError, UnsupportedError
 from relax_mlir.mlir import ext
 from relax_mlir.symbolic import Dim

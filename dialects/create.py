@@ -9,14 +9,14 @@ from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, dims_in, index_operand, normalize_axis
 from relax_mlir.dialects.builders import build, exported
 from relax_mlir.dialects.dtypes import DType, promote
+from relax_mlir.dialects.elementwise import AstypeOp, dtype_of
 from relax_mlir.dialects.fields import Bool, DTypeName, Float, Int, Size, ValueOperand
 from relax_mlir.dialects.number_attributes import dimension, dtype_attr, int_attr
+from relax_mlir.dialects.shapes import ShapeLike, ShapeOperand, shape_operand
 from relax_mlir.dialects.structure import constant
 from relax_mlir.dialects.traits import OpPatternKind
 from relax_mlir.dialects.types import DimLike, Tensor, as_dim, dims_attr, dims_from_attr
-from relax_mlir.dialects.unary import AstypeOp, dtype_of
 from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
-from relax_mlir.dialects.views import ShapeLike, ShapeOperand, shape_operand
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError
 from relax_mlir.mlir import ext, ir
 from relax_mlir.symbolic import Dim, Expr
@@ -337,6 +337,18 @@ def eye(n: DimLike, m: DimLike = None, k: int = 0, dtype: str | DType = "float32
     require_insertion_point("eye")
     shape = dims_attr([as_dim(n), as_dim(n if m is None else m)])
     return create_one(EyeOp, [], {"shape": shape, "k": int_attr(k, "eye: 'k'"), "dtype": dtype_attr(dtype)})
+
+
+class SizeOp(RelaxOp, name="size", traits=[ext.Pure]):
+    """The number of elements of `input`, an int64 tensor of rank 0. Example: shape ``(n, 4)`` gives ``4*n``."""
+
+    input: ValueOperand
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        args.tensor(0)
+        return Tensor((), "int64")
 
 
 class HammingWindowOp(RelaxOp, name="hamming_window", traits=[ext.Pure]):

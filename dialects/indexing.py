@@ -32,6 +32,7 @@ from relax_mlir.dialects.number_attributes import (
     integer,
     known_dimension,
 )
+from relax_mlir.dialects.shapes import expand_dims, squeeze
 from relax_mlir.dialects.structure import match_shape
 from relax_mlir.dialects.traits import OpPatternKind, SizedByData
 from relax_mlir.dialects.types import DimLike, Prim, Tensor, dims_attr, shape_text
@@ -42,7 +43,6 @@ from relax_mlir.dialects.value import (
     create_one,
     require_insertion_point,
 )
-from relax_mlir.dialects.views import expand_dims, squeeze
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError
 from relax_mlir.mlir import ext, ir
 from relax_mlir.symbolic import Dim

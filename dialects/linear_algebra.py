@@ -8,9 +8,9 @@ from typing import Any
 from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, broadcast
-from relax_mlir.dialects.binary import common_dtype
 from relax_mlir.dialects.builders import exported
 from relax_mlir.dialects.dtypes import DType, promote
+from relax_mlir.dialects.elementwise import common_dtype
 from relax_mlir.dialects.fields import DTypeName, PeerOperand
 from relax_mlir.dialects.number_attributes import text_attr
 from relax_mlir.dialects.structure import tuple_of

@@ -14,9 +14,10 @@ from relax_mlir import symbolic
 from relax_mlir.dialects.base import Inferred, OpArgs, Parameter, RelaxOp
 from relax_mlir.dialects.builders import exported
 from relax_mlir.dialects.dtypes import DType, from_element_type
+from relax_mlir.dialects.elementwise import dtype_of
 from relax_mlir.dialects.fields import DTypeName, Int, Text, ValueOperand
 from relax_mlir.dialects.number_attributes import dimension, dtype_attr, int_attr, known_dimension
-from relax_mlir.dialects.shapes import bind_shape
+from relax_mlir.dialects.shapes import ShapeLike, bind_shape
 from relax_mlir.dialects.structure import integer_of, make_tuple, match_shape, shape_expr, shape_of
 from relax_mlir.dialects.symbols import fresh_symbols
 from relax_mlir.dialects.traits import (
@@ -39,9 +40,7 @@ from relax_mlir.dialects.types import (
     shape_text,
     struct_info,
 )
-from relax_mlir.dialects.unary import dtype_of
 from relax_mlir.dialects.value import Value, ValueLike, as_value, create, create_one, require_insertion_point
-from relax_mlir.dialects.views import ShapeLike
 from relax_mlir.error import ArgumentError, ShapeError, expect
 from relax_mlir.mlir import ext, ir
 from relax_mlir.symbolic import Dim

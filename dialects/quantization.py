@@ -5,10 +5,10 @@ from typing import Any
 from relax_mlir import symbolic
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, normalize_axis
 from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.elementwise import dtype_of
 from relax_mlir.dialects.fields import DTypeName, Float32Operand, Int, Int32Operand, Operand
 from relax_mlir.dialects.traits import OpPatternKind
 from relax_mlir.dialects.types import Tensor, dim_text
-from relax_mlir.dialects.unary import dtype_of
 from relax_mlir.error import DTypeError, ShapeError
 from relax_mlir.mlir import ext
 

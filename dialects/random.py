@@ -15,18 +15,21 @@ from typing import Any
 from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, dims_in
-from relax_mlir.dialects.binary import (
-    ModOp,
-)
 from relax_mlir.dialects.builders import build, exported
 from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.elementwise import (
+    AstypeOp,
+    CosOp,
+    LogOp,
+    ModOp,
+    SqrtOp,
+)
 from relax_mlir.dialects.manipulate import split
 from relax_mlir.dialects.number_attributes import dimension, integer, real
+from relax_mlir.dialects.shapes import reshape
 from relax_mlir.dialects.structure import constant
 from relax_mlir.dialects.types import DimLike, Tensor, Tuple, dims_attr
-from relax_mlir.dialects.unary import AstypeOp, CosOp, LogOp, SqrtOp
 from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
-from relax_mlir.dialects.views import reshape
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError, expect
 from relax_mlir.mlir import ext, ir
 from relax_mlir.symbolic import Dim

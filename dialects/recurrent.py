@@ -10,10 +10,10 @@ import numpy as np
 from relax_mlir import symbolic
 from relax_mlir.dialects import constants
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, floats_of
-from relax_mlir.dialects.binary import AddOp
 from relax_mlir.dialects.builders import build, exported
 from relax_mlir.dialects.create import ZerosOp
 from relax_mlir.dialects.dtypes import promote
+from relax_mlir.dialects.elementwise import AddOp
 from relax_mlir.dialects.linear_algebra import MatmulOp
 from relax_mlir.dialects.manipulate import PermuteDimsOp, concat, split
 from relax_mlir.dialects.nn import float_tensor

@@ -7,14 +7,14 @@ from relax_mlir import symbolic
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, normalize_axes, normalize_axis
 from relax_mlir.dialects.builders import build, exported
 from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.elementwise import dtype_of
 from relax_mlir.dialects.fields import Bool, Int, Ints, Operand, ValueOperand
 from relax_mlir.dialects.manipulate import FlipOp
 from relax_mlir.dialects.number_attributes import bool_attr, dtype_attr, integers, maybe_int_attr
+from relax_mlir.dialects.shapes import FlattenOp, ShapeOperand
 from relax_mlir.dialects.traits import OpPatternKind, Order, Reordered, moved_axes, moved_axis
 from relax_mlir.dialects.types import Tensor, shape_text
-from relax_mlir.dialects.unary import dtype_of
 from relax_mlir.dialects.value import Value, create_one, require_insertion_point
-from relax_mlir.dialects.views import FlattenOp, ShapeOperand
 from relax_mlir.error import DTypeError, ShapeError, expect
 from relax_mlir.mlir import ext, ir
 from relax_mlir.symbolic import Dim

@@ -7,17 +7,17 @@ from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, check_equal, ind
 from relax_mlir.dialects.builders import exported
 from relax_mlir.dialects.create import arange
 from relax_mlir.dialects.dtypes import DType, promote
+from relax_mlir.dialects.elementwise import dtype_of
 from relax_mlir.dialects.fields import Bool, DTypeName, Int, Operand, PeerOperand, Text, ValueOperand
 from relax_mlir.dialects.number_attributes import dtype_attr
+from relax_mlir.dialects.shapes import expand_dims
 from relax_mlir.dialects.types import StructInfo, Tensor, Tuple
-from relax_mlir.dialects.unary import dtype_of
 from relax_mlir.dialects.value import (
     Value,
     as_value,
     create_one,
     require_insertion_point,
 )
-from relax_mlir.dialects.views import expand_dims
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError
 from relax_mlir.mlir import ext, ir
 from relax_mlir.symbolic import Dim

@@ -11,7 +11,7 @@ from relax_mlir.dialects.types import StructInfo
 from relax_mlir.expr import Attrs
 from relax_mlir.loops.builder import LoopBuilder
 from relax_mlir.loops.values import Buffer, Scalar, cast
-from relax_mlir.lowering.legalize.expressions import narrowed, widened
+from relax_mlir.lowering.legalize.rules import narrowed, widened
 from relax_mlir.te import Tensor
 from relax_mlir.te.tensors import LoopOp
 

@@ -17,6 +17,7 @@ from relax_mlir.dialects.create import (
     FullOp,
     HammingWindowOp,
     OneHotOp,
+    SizeOp,
     TrilOp,
     TriuOp,
     arange_bounds,
@@ -145,6 +146,21 @@ def legalize_one_hot(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
 
 
 # Legalisation of size: the product of the dimensions.
+
+
+@lower(SizeOp)
+def legalize_size(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
+    """Fill a scalar with the product of the dimensions; no input is read."""
+    count = symbolic.product(op.operands[0].shape)
+
+    def body(prim: PrimBody) -> Sequence[ir.Value]:
+        number = arith.index_cast(dtypes.dtype("int64").storage_type(), prim.index(count))
+        return [linalg.fill(number, outs=[prim.outs[0]])]
+
+    return lz.prim(op.args.op, [], op.results, body, pattern="opaque", key=str(count))
+
+
+# Windows.
 
 
 @expression(HammingWindowOp)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.attributes import Pattern
-from relax_mlir.dialects.base import normalize_axis
+from relax_mlir.dialects.base import dims_in, normalize_axis
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.manipulate import (
     BroadcastToOp,
@@ -18,6 +18,7 @@ from relax_mlir.dialects.manipulate import (
     FlipOp,
     MeshgridOp,
     OuterOp,
+    PadOp,
     PermuteDimsOp,
     RepeatOp,
     ReverseSequenceOp,
@@ -28,6 +29,7 @@ from relax_mlir.dialects.manipulate import (
     StridedSliceOp,
     TakeOp,
     TileOp,
+    filling,
     grid_order,
     permutation,
     split_slices,
@@ -548,3 +550,17 @@ def reverse_sequence(attrs: Attrs, inputs: Sequence[TETensor], out_type: StructI
     from relax_mlir import topi  # most modules have no tensor expressions
 
     return topi.reverse_sequence(inputs[0], inputs[1], attrs.seq_axis, attrs.batch_axis)
+
+
+@expression(PadOp)
+def pad(attrs: Attrs, inputs: Sequence[TETensor], out_type: StructInfo) -> TETensor:
+    """A padded tensor; the mode determines the padding values."""
+    from relax_mlir import topi  # most modules have no tensor expressions
+
+    widths = [dim for dim in dims_in(attrs.raw["pad_width"]) if dim is not None]
+    before, after, mode = widths[::2], widths[1::2], attrs.pad_mode
+    if mode == "constant":
+        return topi.nn.pad(inputs[0], before, after, filling(attrs.raw["pad_value"]))
+    if mode in ("reflect", "symmetric"):
+        return topi.nn.mirror_pad(inputs[0], before, after, mode.upper())
+    return (topi.nn.edge_pad if mode == "replicate" else topi.nn.wrap_pad)(inputs[0], before, after)

@@ -7,9 +7,9 @@ from typing import TypeAlias
 
 from relax_mlir.dialects.attributes import Pattern
 from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.shapes import reshape
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value
-from relax_mlir.dialects.views import reshape
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, lower
 from relax_mlir.mlir import arith, cf, ir, linalg, tensor
 from relax_mlir.scalars.arithmetic import ScalarRule

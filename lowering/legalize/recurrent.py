@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from relax_mlir.dialects.recurrent import GruStepsOp, LstmStepsOp, RnnStepsOp
 from relax_mlir.dialects.types import StructInfo
 from relax_mlir.expr import Attrs
-from relax_mlir.lowering.legalize.expressions import narrowed, widened
-from relax_mlir.lowering.legalize.rules import expression
+from relax_mlir.lowering.legalize.rules import expression, narrowed, widened
 from relax_mlir.te import Tensor
 from relax_mlir.topi.nn import recurrent
 from relax_mlir.topi.nn.recurrent import Activation, Recurrence, function_of, known_rows

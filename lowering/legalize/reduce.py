@@ -31,9 +31,9 @@ from relax_mlir.dialects.reduce import (
     reduced_axes,
     summed_axes,
 )
+from relax_mlir.dialects.shapes import reshape
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value
-from relax_mlir.dialects.views import reshape
 from relax_mlir.lowering.legalize.linear_algebra import cast
 from relax_mlir.lowering.legalize.prim_bodies import Window, dtype_of, is_empty, prim_name, sizes_of
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, expression, lower

@@ -10,10 +10,12 @@ from __future__ import annotations
 import functools
 import importlib
 import importlib.util
+import operator
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
+from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.attributes import KERNEL, KERNEL_ATTRS, PATTERN, PRIM_FUNC, Pattern
 from relax_mlir.dialects.base import OpArgs, RelaxOp
 from relax_mlir.dialects.calls import inplace_call
@@ -33,6 +35,7 @@ from relax_mlir.lowering.strategy.op_strategy import (
     registered_for,
 )
 from relax_mlir.mlir import arith, func, ir, tensor
+from relax_mlir.scalars.arithmetic import compute_dtype
 from relax_mlir.symbolic import Dim
 from relax_mlir.target import Target
 
@@ -313,6 +316,34 @@ def expression(
         return compute
 
     return register
+
+
+def by_topi(op: type[RelaxOp], function: str, *attributes: str) -> None:
+    """Register ``topi.<function>(*operands, *attributes)`` as the implementation of an op."""
+
+    @expression(op)
+    def compute(
+        attrs: Attrs, inputs: Sequence[TETensor], out_type: StructInfo
+    ) -> Sequence[TETensor] | TETensor:
+        from relax_mlir import topi  # most modules have no tensor expressions
+
+        found = operator.attrgetter(function)(topi)(*inputs, *(getattr(attrs, name) for name in attributes))
+        return cast("Sequence[TETensor] | TETensor", found)
+
+
+def widened(tensor: TETensor) -> TETensor:
+    """Convert 16-bit floats to float32."""
+    from relax_mlir import topi  # most modules have no tensor expressions
+
+    wide = compute_dtype(dtypes.dtype(tensor.dtype)).name
+    return tensor if wide == tensor.dtype else topi.cast(tensor, wide)
+
+
+def narrowed(tensor: TETensor, dtype: str) -> TETensor:
+    """Convert a tensor to `dtype`."""
+    from relax_mlir import topi
+
+    return tensor if tensor.dtype == dtype else topi.cast(tensor, dtype)
 
 
 def runtime_call(*ops: type[RelaxOp]) -> Callable[[RuntimeRule], RuntimeRule]:

@@ -21,7 +21,7 @@ from relax_mlir.dialects.sorting import (
 from relax_mlir.dialects.types import StructInfo
 from relax_mlir.dialects.types import Tensor as TensorInfo
 from relax_mlir.expr import Attrs
-from relax_mlir.lowering.legalize.rules import expression, runtime_call
+from relax_mlir.lowering.legalize.rules import by_topi, expression, runtime_call
 from relax_mlir.lowering.legalize.runtime_calls import NONZERO, UNIQUE, call_runtime
 from relax_mlir.mlir import ir
 from relax_mlir.te import Tensor
@@ -46,16 +46,8 @@ def topk(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Sequen
     return topi.topk(inputs[0], attrs.k, attrs.axis, attrs.ret_type, not attrs.largest, attrs.dtype)
 
 
-@expression(MedianOp)
-def median(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Sequence[Tensor] | Tensor:
-    """The median and its index."""
-    return topi.median(inputs[0], attrs.axis, attrs.keepdims)
-
-
-@expression(SearchsortedOp)
-def searchsorted(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Tensor:
-    """Insertion positions by binary search."""
-    return topi.searchsorted(inputs[0], inputs[1], attrs.right, attrs.dtype)
+by_topi(MedianOp, "median", "axis", "keepdims")
+by_topi(SearchsortedOp, "searchsorted", "right", "dtype")
 
 
 @expression(BucketizeOp)

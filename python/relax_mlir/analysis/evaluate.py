@@ -14,10 +14,9 @@ import numpy as np
 
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.base import OpArgs
-from relax_mlir.dialects.binary import clip_bound
 from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.elementwise import clip_bound, dtype_of
 from relax_mlir.dialects.reduce import reduced_axes
-from relax_mlir.dialects.unary import dtype_of
 
 Array = np.ndarray[Any, Any]
 Evaluator = Callable[[OpArgs, Sequence[Array]], "Array | None"]

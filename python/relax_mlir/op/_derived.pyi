@@ -8,7 +8,7 @@ from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.types import DimLike
 from relax_mlir.dialects.value import Value
 from relax_mlir.dialects.value import ValueLike
-from relax_mlir.dialects.views import ShapeLike
+from relax_mlir.dialects.shapes import ShapeLike
 
 def abs(x: Value) -> Value: ...
 def acos(x: Value) -> Value: ...

@@ -28,7 +28,7 @@ TYPES = {
     "DimLike": "relax_mlir.dialects.types",
     "Value": "relax_mlir.dialects.value",
     "ValueLike": "relax_mlir.dialects.value",
-    "ShapeLike": "relax_mlir.dialects.views",
+    "ShapeLike": "relax_mlir.dialects.shapes",
 }
 """The modules of the types in signatures."""
 

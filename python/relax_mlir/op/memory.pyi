@@ -5,7 +5,7 @@
 
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.value import Value
-from relax_mlir.dialects.views import ShapeLike
+from relax_mlir.dialects.shapes import ShapeLike
 from relax_mlir.dialects.memory import view as view
 
 def alloc_storage(size: ShapeLike, device: int = 0, storage_scope: str = 'global', dtype: str | DType = 'uint8') -> Value: ...

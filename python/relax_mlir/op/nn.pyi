@@ -15,7 +15,7 @@ from relax_mlir.dialects.recurrent import gru as gru
 from relax_mlir.dialects.recurrent import gru_steps as gru_steps
 from relax_mlir.dialects.recurrent import lstm as lstm
 from relax_mlir.dialects.recurrent import lstm_steps as lstm_steps
-from relax_mlir.dialects.padding import pad as pad
+from relax_mlir.dialects.manipulate import pad as pad
 from relax_mlir.dialects.recurrent import rnn as rnn
 from relax_mlir.dialects.recurrent import rnn_steps as rnn_steps
 

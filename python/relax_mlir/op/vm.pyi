@@ -6,7 +6,7 @@
 from collections.abc import Sequence
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.value import Value
-from relax_mlir.dialects.views import ShapeLike
+from relax_mlir.dialects.shapes import ShapeLike
 from relax_mlir.dialects.vm import assert_relation as assert_relation
 from relax_mlir.dialects.vm import call_tir_dyn as call_tir_dyn
 

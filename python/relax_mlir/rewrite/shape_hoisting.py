@@ -9,14 +9,13 @@ from relax_mlir import symbolic
 from relax_mlir.analysis.type_inference import Functions, retype_results
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.base import RelaxOp, op_class
-from relax_mlir.dialects.binary import BinaryOp, ClipOp
 from relax_mlir.dialects.create import FilledLikeOp, FullLikeOp, TriangleOp
+from relax_mlir.dialects.elementwise import AstypeOp, BinaryOp, ClipOp, PredicateOp, UnaryOp
 from relax_mlir.dialects.manipulate import PermuteDimsOp, permutation
 from relax_mlir.dialects.nn import FloatUnaryOp, ReluOp, RowOp
 from relax_mlir.dialects.structure import TUPLE, MatchShapeOp, TupleGetItemOp, is_pure
 from relax_mlir.dialects.symbols import parameter_symbols
 from relax_mlir.dialects.types import Tensor, dims_attr, dims_from_attr, struct_info
-from relax_mlir.dialects.unary import AstypeOp, PredicateOp, UnaryOp
 from relax_mlir.error import RelaxError
 from relax_mlir.ir_queries import defining_op, entry_block, has_one_use
 from relax_mlir.mlir import func, ir

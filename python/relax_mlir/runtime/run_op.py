@@ -13,8 +13,8 @@ from relax_mlir import symbolic
 from relax_mlir.builder import BlockBuilder
 from relax_mlir.dialects import dialect
 from relax_mlir.dialects.base import OpArgs, RelaxOp, as_sequence, op_classes
-from relax_mlir.dialects.binary import bound_attr
 from relax_mlir.dialects.dtypes import DTYPES
+from relax_mlir.dialects.elementwise import bound_attr
 from relax_mlir.dialects.location import located_at
 from relax_mlir.dialects.shapes import TensorToShapeOp
 from relax_mlir.dialects.structure import make_tuple

@@ -1,4 +1,4 @@
-// binary.py, arithmetic.py: what an op is depends on the dtype.
+// elementwise.py, arithmetic.py: what an op is depends on the dtype.
 // RUN: relax-opt %s --legalize-ops | filecheck %s
 
 // Rounding down: one less where the remainder is not zero and has not the sign of the divisor.

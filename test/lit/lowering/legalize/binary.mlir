@@ -1,6 +1,6 @@
 // Binary ops: broadcasting by index maps, integer ops by signedness, no trap on division.
 // RUN: relax-opt %s --legalize-ops | filecheck %s
-// The rules are in binary.py, their scalar arithmetic in rules.py, the loops in prim_bodies.py.
+// The rules are in elementwise.py, their scalar arithmetic in rules.py, the loops in prim_bodies.py.
 
 // CHECK-DAG: #[[ALL:map[0-9]*]] = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
 // CHECK-DAG: #[[LEFT:map[0-9]*]] = affine_map<(d0, d1, d2) -> (d0, 0, d2)>

@@ -1,4 +1,4 @@
-// binary.py, arithmetic.py: relations by dtype.
+// elementwise.py, arithmetic.py: relations by dtype.
 // RUN: relax-opt %s --legalize-ops | filecheck %s
 
 // CHECK-LABEL: func.func private @greater_equal_i32(

@@ -1,4 +1,4 @@
-// unary.py, arithmetic.py: what an op is depends on the dtype.
+// elementwise.py, arithmetic.py: what an op is depends on the dtype.
 // RUN: relax-opt %s --legalize-ops | filecheck %s
 
 // The least integer has no absolute value: it stays.

@@ -37,7 +37,7 @@ func.func @match(%x: tensor<?x?xf32> {relax.name = "x"}, %s: !relax.shape_value<
   return %0 : tensor<?x4xf32, #relax.shape<["n", 4]>>
 }
 // -----
-// views.py: as many elements before as after; then the tensor is looked at in another way.
+// shapes.py: as many elements before as after; then the tensor is looked at in another way.
 // CHECK: @relax.check.1({{.*}} cannot make shape ({4}, {5}) = (k, 4) of ({2}, {3}) = (n, m): {0} elements are not {1}"
 // CHECK-LABEL: func.func @view(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x?xf32>, %[[K:[a-z0-9_]+]]: index,

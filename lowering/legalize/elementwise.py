@@ -1,18 +1,13 @@
-"""Lowering of activations: one scalar rule each."""
+"""Lowering of elementwise ops: scalar rules."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from relax_mlir.dialects.activations import PreluOp
 from relax_mlir.dialects.base import OpArgs, normalize_axis
 from relax_mlir.dialects.dtypes import DType
-from relax_mlir.lowering.legalize.prim_bodies import (
-    dtype_of,
-    elementwise_prim,
-    register,
-    reshaped,
-)
+from relax_mlir.dialects.elementwise import AstypeOp, ClipOp, PreluOp, WhereOp, clip_bound
+from relax_mlir.lowering.legalize.prim_bodies import dtype_of, elementwise_prim, register, reshaped
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, lower
 from relax_mlir.mlir import arith, math
 from relax_mlir.scalars.arithmetic import (
@@ -20,12 +15,95 @@ from relax_mlir.scalars.arithmetic import (
     add,
     compare,
     const,
+    convert,
     maximum,
     minimum,
     multiply,
     select,
     widened,
+    widened_test,
 )
+from relax_mlir.scalars.rules import (
+    BINARY_RULES,
+    BITWISE_RULES,
+    COMPARISON_RULES,
+    FLOAT_TESTS,
+    ROUNDING,
+    UNARY_RULES,
+    plain,
+)
+
+# Lowering of elementwise ops of one operand.
+
+
+register(UNARY_RULES)
+
+
+@lower(*(f"relax.{name}" for name in ROUNDING))
+def legalize_rounding(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
+    """Round floats; return integers unchanged."""
+    dtype = dtype_of(op.operands[0])
+    if not dtype.is_float:
+        return op.operands
+    rule = plain(ROUNDING[op.args.op])
+    return elementwise_prim(lz, op, lambda x: rule(dtype, x))
+
+
+@lower(*(f"relax.{name}" for name in FLOAT_TESTS))
+def legalize_float_test(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
+    """Test floats; the answer for integers and bool is constant."""
+    dtype = dtype_of(op.operands[0])
+    test, answer = FLOAT_TESTS[op.args.op]
+    if not dtype.is_float:
+        result = op.results[0].dtype
+        assert result is not None
+        return elementwise_prim(lz, op, lambda x: const(result, answer))
+    rule = widened_test(test)
+    return elementwise_prim(lz, op, lambda x: rule(dtype, x))
+
+
+@lower(AstypeOp)
+def legalize_astype(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
+    """Convert the dtype; return the tensor itself if it already has it."""
+    source, target = dtype_of(op.operands[0]), op.results[0].dtype
+    assert target is not None
+    if source == target:
+        return op.operands
+    return elementwise_prim(lz, op, lambda x: convert(source, target, x))
+
+
+# Lowering of elementwise ops of several operands.
+
+
+register(BINARY_RULES)
+register(BITWISE_RULES)
+register(COMPARISON_RULES)
+
+
+@lower(WhereOp)
+def legalize_where(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
+    dtype = dtype_of(op.operands[1])
+    return elementwise_prim(lz, op, lambda condition, a, b: select(dtype, condition, a, b))
+
+
+@lower(ClipOp)
+def legalize_clip(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
+    """Clip the tensor; return it unchanged if there are no bounds."""
+    low, high = clip_bound(op.args, "min"), clip_bound(op.args, "max")
+    if low is None and high is None:
+        return op.operands
+
+    def rule(dtype: DType, x: Scalar) -> Scalar:
+        if low is not None:
+            x = maximum(dtype, x, const(dtype, low))
+        return x if high is None else minimum(dtype, x, const(dtype, high))
+
+    dtype = dtype_of(op.operands[0])
+    return elementwise_prim(lz, op, lambda x: widened(rule)(dtype, x), key=(str(low), str(high)))
+
+
+# Lowering of activations: one scalar rule each.
+
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 """Klambauer et al., Self-Normalizing Neural Networks, 2017."""
