@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import relax_mlir as rx
-from advice_rows import Row, Rows, same
+from advice_rows import Rows
 from programs import numpy
 from relax_mlir import op, te, tuning
 from relax_mlir.strategy import OpStrategy, temporary_strategy
@@ -68,17 +68,6 @@ def of_another(attrs: Any, outs: list[te.Tensor], target: Any) -> te.Schedule:
     return te.create_schedule(te.compute((2,), lambda i: te.const(0, "float32"), "other").op)
 
 
-def of_the_outputs(attrs: Any, outs: list[te.Tensor], target: Any) -> te.Schedule:
-    return te.create_schedule([t.op for t in outs])
-
-
-def without_device() -> None:
-    found = rx.Op.get("exp")
-    x = rx.Var("x", rx.Tensor(("n",)))
-    module = rx.IRModule({"main": rx.Function([x], rx.Call(found, [x]))})
-    same(rx.build(module)["main"](X), np.exp(X))
-
-
 def task() -> tuning.Task:
     x = te.placeholder(("n",), name="x")
     y = te.compute(x.shape, lambda i: te.exp(x[i]), "y")
@@ -92,41 +81,21 @@ def task() -> tuning.Task:
     return tuning.create_task(schedule, [x, y])
 
 
-def measured() -> None:
-    with tuning.LocalWorkers(rounds=1, least=1e-6) as workers:
-        (found,) = workers.measure(task(), [{"n": 5}], [{"tile": [4]}])
-    assert found.values == {"tile": [4]} and not found.error
-
-
-def tuned() -> None:
-    found = tuning.tune(
-        task(), [{"n": 5}], budget=None, trials=1, workers=tuning.LocalWorkers(rounds=1, least=1e-6)
-    )
-    assert found.measured == 1 and found.best == {"tile": [8]}
-
-
 TABLE = Rows(
     {
-        "entry": Row(
+        "entry": (
             lambda: entry(", relax.exposes = {callee = @negates, written = array<i64: 1>}"),
             "has the attribute relax.exposes, but it has a body of its own: leave it out",
-            lambda: same(entry(""), -X),
         ),
-        "schedule-of-another": Row(
-            lambda: scheduled(of_another),
-            r"te.create_schedule\(",
-            lambda: same(scheduled(of_the_outputs), 2 * X),
-        ),
-        "device-op": Row(lambda: rx.Op.get("device_copy"), "the CPU: leave it out", without_device),
-        "workers": Row(
+        "schedule-of-another": (lambda: scheduled(of_another), r"te.create_schedule\("),
+        "device-op": (lambda: rx.Op.get("device_copy"), "the CPU: leave it out"),
+        "workers": (
             lambda: list(tuning.LocalWorkers().measure(task(), [{"n": 5}], [{"tile": [4]}])),
             "use it in a `with` block",
-            measured,
         ),
-        "no-budget": Row(
+        "no-budget": (
             lambda: tuning.tune(task(), [{"n": 5}], budget=None),
             "give a budget of seconds, or a number",
-            tuned,
         ),
     }
 )

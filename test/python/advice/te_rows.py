@@ -39,17 +39,6 @@ def _sum_of_sums(t: Any) -> Any:
     return te.compute((1,), lambda i: te.sum(te.sum(t[other, k], axis=k), axis=other))
 
 
-def _sum_of_both(t: Any) -> Any:
-    k, other = _twice(t)
-    return te.compute((1,), lambda i: te.sum(t[other, k], axis=[other, k]))
-
-
-def _inner_first(t: Any) -> Any:
-    k, other = _twice(t)
-    rows = te.compute((t.shape[0],), lambda i: te.sum(t[i, k], axis=k))
-    return te.compute((1,), lambda i: te.sum(rows[other], axis=other))
-
-
 def _columns(t: Any, axes: bool) -> Any:
     k = te.reduce_axis((0, t.shape[1]), "k")
     return te.compute((t.shape[0],), lambda i: te.sum(t[i, k], axis=k if axes else []))
@@ -65,29 +54,18 @@ CASES: dict[str, BuilderCase] = {
         ),
         lambda x, i: (i, np.full(i, x[0, 0])),
     ),
-    "placeholder": (
-        lambda bb, p: bb.emit(rx.te_tensor(p["x"])),
-        "is a placeholder: compute something of it",
-        lambda bb, p: bb.emit(_plain(rx.te_tensor(p["x"]))),
-        lambda x: x + 1,
-    ),
+    "placeholder": (lambda bb, p: bb.emit(rx.te_tensor(p["x"])), "is a placeholder: compute something of it"),
     "unknown_dtype": (
         lambda bb, p: bb.emit_te(_plain, p["u"]),
         "of unknown dtype; match_shape it with a dtype",
-        lambda bb, p: bb.emit_te(_plain, bb.match_shape(p["u"], ("n", "m"), "float32")),
-        lambda x, u: u + 1,
     ),
     "unknown_dimension": (
         lambda bb, p: bb.emit_te(_plain, p["o"]),
         "tensor expressions need every dimension: match_shape it",
-        lambda bb, p: bb.emit_te(_plain, bb.match_shape(p["o"], ("q", "r"))),
-        lambda x, o: o + 1,
     ),
     "no_value": (
         lambda bb, p: bb.emit(_plain(te.placeholder((3, 4), "float32"))),
         r"make it with te_tensor\(value\)",
-        lambda bb, p: bb.emit(_plain(rx.te_tensor(p["x"]))),
-        lambda x: x + 1,
     ),
     "truth": (
         _emitted(lambda t: te.compute(t.shape, lambda i, k: t[i, k] if t[i, k] > 0 else 0.0)),
@@ -109,16 +87,10 @@ CASES: dict[str, BuilderCase] = {
             lambda t, j: te.compute(t.shape, lambda i, k: t[i, k] + j[k]), p["x"], p["j"]
         ),
         "convert one with astype",
-        lambda bb, p: bb.emit_te(
-            lambda t, j: te.compute(t.shape, lambda i, k: t[i, k] + j[k].astype("float32")), p["x"], p["j"]
-        ),
-        lambda x, j: x + j,
     ),
     "index_dtype": (
         _emitted(lambda t: te.compute(t.shape, lambda i, k: t[i, k] + k)),
         r"an index is an integer: i.astype\(...\)",
-        _emitted(lambda t: te.compute(t.shape, lambda i, k: t[i, k] + k.astype("float32"))),
-        lambda x: x + np.arange(3),
     ),
     "exp_of_integer": (
         _emitted(lambda j: te.compute(j.shape, lambda i: te.exp(j[i])), "j"),
@@ -132,18 +104,7 @@ CASES: dict[str, BuilderCase] = {
         _emitted(lambda t: _columns(t, True)),
         lambda x: x.sum(1),
     ),
-    "sum_of_sums": (
-        _emitted(_sum_of_sums),
-        "give both axes, or compute the inner one first",
-        _emitted(_sum_of_both),
-        lambda x: x.sum().reshape(1),
-    ),
-    "inner_sum_first": (
-        _emitted(_sum_of_sums),
-        "or compute the inner one first",
-        _emitted(_inner_first),
-        lambda x: x.sum().reshape(1),
-    ),
+    "sum_of_sums": (_emitted(_sum_of_sums), "give both axes, or compute the inner one first"),
     "unknown_shape": (
         lambda bb, p: bb.emit_te(lambda t: te.compute((None,), lambda i: t[0, 0]), p["x"]),
         "match_shape gives it a symbol",

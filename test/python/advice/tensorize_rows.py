@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import random_schedules
-import relax_mlir as rx
-import tvm_ffi
-from advice_rows import Row, Rows
+from advice_rows import Rows
 from relax_mlir import te
-from relax_mlir.runtime import to_numpy
 from relax_mlir.script import parse
 
 N, K = te.var("n"), te.var("k")
@@ -66,18 +62,6 @@ def _body() -> Any:
     return te.decl_tensor_intrin(SUMS, parse(BODY), "sums")
 
 
-def _twice(given: Callable[[], Any]) -> None:
-    c = te.compute((N, K), lambda i, j: A[i, j] + A[i, j], "C")
-    s = te.create_schedule(c.op)
-    _, inner = s[c].split(c.op.axis[0], factor=4)
-    s[c].tensorize(inner, given())
-    text = te.lower(s, [A, c], simple_mode=True)
-    array = np.arange(35, dtype="f4").reshape(7, 5)
-    found = np.full((7, 5), np.nan, "f4")
-    random_schedules.run(text, [array, found], {"n": 7, "k": 5})
-    np.testing.assert_array_equal(found, 2 * array)
-
-
 def _initial(init: float | None) -> Any:
     k = te.reduce_axis((0, 4), "k")
     x = te.placeholder((4, 4), name="x")
@@ -85,17 +69,17 @@ def _initial(init: float | None) -> Any:
     return te.decl_tensor_intrin(y, parse(BODY.replace('"d"', "4").replace("range(d)", "range(4)")))
 
 
-def _registered(override: bool) -> None:
+def _registered() -> None:
     te.TensorIntrin.register("advised_sums", _update(), override=True)
-    te.TensorIntrin.register("advised_sums", _body(), override=override)
+    te.TensorIntrin.register("advised_sums", _body(), override=False)
 
 
-def _modules(one: bool) -> Any:
+def _modules() -> Any:
     both = parse(
         "@I.ir_module\nclass M:\n"
         + "".join(f"    {line}\n" for line in (BODY + ADD).replace("\n\n", "\n").strip().splitlines())
     )
-    return te.decl_tensor_intrin(SUMS, both["sums"] if one else both)
+    return te.decl_tensor_intrin(SUMS, both)
 
 
 def _buffer(factor: int) -> Any:
@@ -103,60 +87,24 @@ def _buffer(factor: int) -> Any:
     return te.decl_tensor_intrin(SUMS, parse(BODY), binds={X: placed})
 
 
-def _extern() -> None:
-    """All sums by a packed function."""
-    tvm_ffi.register_global_func("advice.row_sums", _row_sums, override=True)
-    bb = rx.BlockBuilder()
-    x = rx.Var("x", rx.Tensor((7, 5), "float32"))
-    with bb.function("main", [x]):
-        total = bb.emit_te(
-            lambda t: te.extern((7,), [t], lambda ins, outs: te.call_packed("advice.row_sums", *ins, *outs)),
-            x,
-        )
-        bb.emit_func_output(total)
-    given = np.arange(35, dtype="f4").reshape(7, 5)
-    np.testing.assert_array_equal(to_numpy(rx.build(bb.get())["main"](given)), given.sum(1))
-
-
-def _row_sums(x: Any, out: Any) -> None:
-    np.from_dlpack(out)[:] = np.from_dlpack(x).sum(1)
-
-
 TABLE = Rows(
     {
-        "split_by": Row(
-            lambda: _sums(_update(), 8), "of the intrinsic: split it by 4", lambda: _sums(_update())
-        ),
-        "update": Row(
+        "split_by": (lambda: _sums(_update(), 8), "of the intrinsic: split it by 4"),
+        "update": (
             lambda: _sums(_body(), outside=True),
             r"no update, .*: declare it as \(body, reset, update\), or reorder the loops",
-            lambda: (_sums(_update(), outside=True), _sums(_body()))[0],
         ),
-        "parts": Row(
+        "parts": (
             lambda: te.decl_tensor_intrin(TWICE, lambda ins, outs: (parse(DOUBLE), None, None)),
             "has a body alone: give one prim func",
-            lambda: _twice(lambda: te.decl_tensor_intrin(TWICE, parse(DOUBLE), "twice")),
         ),
-        "init": Row(
-            lambda: _initial(0.0),
-            "the loops have theirs; leave it out",
-            lambda: (_initial(None), _sums(_body()))[1],
-        ),
-        "override": Row(
-            lambda: _registered(False),
-            "give override=True",
-            lambda: (_registered(True), _sums("advised_sums"))[1],
-        ),
-        "module": Row(
-            lambda: _modules(False), 'give one of them, mod\\["f"\\]', lambda: _sums(_modules(True))
-        ),
-        "packed": Row(
+        "init": (lambda: _initial(0.0), "the loops have theirs; leave it out"),
+        "override": (_registered, "give override=True"),
+        "module": (_modules, 'give one of them, mod\\["f"\\]'),
+        "packed": (
             lambda: te.decl_tensor_intrin(SUMS, lambda ins, outs: te.call_packed("sums", *ins, *outs)),
             "write the implementation as a prim func, or let te.extern fill a whole tensor",
-            lambda: (_extern(), _sums(_body()))[1],
         ),
-        "offset": Row(
-            lambda: _buffer(8), "parts of tensors begin anywhere: leave it out", lambda: _sums(_buffer(1))
-        ),
+        "offset": (lambda: _buffer(8), "parts of tensors begin anywhere: leave it out"),
     }
 )

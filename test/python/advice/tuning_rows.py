@@ -10,7 +10,7 @@ from typing import Any
 
 import distributed_programs
 import tuning_hooks
-from advice_rows import Row, Rows
+from advice_rows import Rows
 from distributed import Client, LocalCluster
 from relax_mlir import te, tuning
 from relax_mlir.tuning import DaskWorkers
@@ -71,11 +71,9 @@ def not_installed() -> None:
 
 TABLE = Rows(
     {
-        "block": Row(without_block, "DaskWorkers: use it in a `with` block", measured),
-        "no-workers": Row(
-            lambda: measured(0, patience=0.1), "has no workers after 0.1 s: start some by", measured
-        ),
-        "version": Row(of_another_version, "it has relax-mlir 0.0.7, .*: install the same there", measured),
-        "not-installed": Row(not_installed, r"pip install relax-mlir\[distributed\]", measured),
+        "block": (without_block, "DaskWorkers: use it in a `with` block"),
+        "no-workers": (lambda: measured(0, patience=0.1), "has no workers after 0.1 s: start some by"),
+        "version": (of_another_version, "it has relax-mlir 0.0.7, .*: install the same there"),
+        "not-installed": (not_installed, r"pip install relax-mlir\[distributed\]"),
     }
 )
