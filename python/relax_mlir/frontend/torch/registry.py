@@ -127,6 +127,16 @@ class OpCall:
     def builder(self) -> BlockBuilder:
         return self.importer.builder
 
+    @property
+    def name(self) -> str:
+        """The name of the op without namespace and overload: ``max`` for ``aten.max.dim``."""
+        return str(self.node.target).split(".")[1]
+
+    @property
+    def overload(self) -> str:
+        """The name of the overload: ``dim`` for ``aten.max.dim``."""
+        return str(self.node.target).rpartition(".")[2]
+
     # -- torch's types of the results
 
     @property

@@ -70,35 +70,21 @@ def _thresholded_relu(node: Node) -> Value:
     return R.where(R.greater(x, node.const(node.attr("alpha", 1.0))), x, node.const(0))
 
 
-@rule("HardSigmoid")
+@rule("HardSigmoid", "HardSwish")
 def _hard_sigmoid(node: Node) -> Value:
-    return hard_sigmoid(node, node.attr("alpha", 0.2), node.attr("beta", 0.5))
+    x, is_swish = node.tensor(0), node.op == "HardSwish"
+    alpha, beta = (1 / 6, 0.5) if is_swish else (node.attr("alpha", 0.2), node.attr("beta", 0.5))
+    line = R.add(R.multiply(x, node.const(alpha)), node.const(beta))
+    found = R.maximum(R.minimum(line, node.const(1)), node.const(0))
+    return R.multiply(x, found) if is_swish else found
 
 
-@rule("HardSwish")
-def _hard_swish(node: Node) -> Value:
-    return R.multiply(node.tensor(0), hard_sigmoid(node, 1 / 6, 0.5))
-
-
-def hard_sigmoid(node: Node, alpha: float, beta: float) -> Value:
-    x = R.add(R.multiply(node.tensor(0), node.const(alpha)), node.const(beta))
-    return R.maximum(R.minimum(x, node.const(1)), node.const(0))
-
-
-@rule("Softplus")
+@rule("Softplus", "Mish")
 def _softplus(node: Node) -> Value:
-    return softplus(node, node.tensor(0))
-
-
-def softplus(node: Node, x: Value) -> Value:
-    """Return log(1 + exp(x)) without overflow."""
-    return R.log_add_exp(x, node.const(0))
-
-
-@rule("Mish")
-def _mish(node: Node) -> Value:
+    """Compute log(1 + exp(x)) without overflow."""
     x = node.tensor(0)
-    return R.multiply(x, R.tanh(softplus(node, x)))
+    soft = R.log_add_exp(x, node.const(0))
+    return soft if node.op == "Softplus" else R.multiply(x, R.tanh(soft))
 
 
 @rule("Softsign")
@@ -126,37 +112,22 @@ def _shrink(node: Node) -> Value:
     return R.where(R.less(x, node.const(-edge)), R.add(x, bias), above)
 
 
-@rule("Softmax", since=13)
+@rule("Softmax", "LogSoftmax", "Hardmax", since=13)
 def _softmax(node: Node) -> Value:
-    return R.nn.softmax(node.tensor(0), node.axis(default=-1))
+    return _ALONG_AXIS[node.op](node.tensor(0), node.axis(default=-1))
 
 
-@rule("LogSoftmax", since=13)
-def _log_softmax(node: Node) -> Value:
-    return R.nn.log_softmax(node.tensor(0), node.axis(default=-1))
+@rule("Softmax", "LogSoftmax", "Hardmax", until=12)
+def _on_rows(node: Node) -> Value:
+    """Apply an op to the rows of a matrix that flattens all axes from `axis` on: the semantics before opset 13."""
+    function, shape, axis = _ALONG_AXIS[node.op], node.shape(), node.axis(default=1)
+    if axis == len(shape) - 1:
+        return function(node.tensor(0), axis)
+    rows, columns = math.prod(shape[:axis]), math.prod(shape[axis:])
+    return R.reshape(function(R.reshape(node.tensor(0), [rows, columns]), 1), list(shape))
 
 
-@rule("Softmax", until=12)
-def _softmax_of_rows(node: Node) -> Value:
-    return _on_rows(node, R.nn.softmax)
-
-
-@rule("LogSoftmax", until=12)
-def _log_softmax_of_rows(node: Node) -> Value:
-    return _on_rows(node, R.nn.log_softmax)
-
-
-@rule("Hardmax", until=12)
-def _hardmax_of_rows(node: Node) -> Value:
-    return _on_rows(node, lambda x, axis: _hardmax_along(node, x, axis))
-
-
-@rule("Hardmax", since=13)
-def _hardmax(node: Node) -> Value:
-    return _hardmax_along(node, node.tensor(0), node.axis(default=-1))
-
-
-def _hardmax_along(node: Node, x: Value, axis: int) -> Value:
+def _hardmax(x: Value, axis: int) -> Value:
     """Return 1 at the first of the largest elements along `axis`, 0 at the others."""
     info = x.tensor_info
     assert info.known_shape is not None
@@ -166,16 +137,14 @@ def _hardmax_along(node: Node, x: Value, axis: int) -> Value:
         R.arange(0, size, 1, "int64"), [size if i == axis else 1 for i in range(info.ndim or 1)]
     )
     first = R.argmax(x, axis, True)
-    return R.astype(R.equal(R.astype(first, "int64"), places), node.dtype())
+    return R.astype(R.equal(R.astype(first, "int64"), places), str(x.dtype))
 
 
-def _on_rows(node: Node, function: Callable[[Value, int], Value]) -> Value:
-    """Apply `function` to the rows of a matrix that flattens all axes from `axis` on: the semantics before opset 13."""
-    shape, axis = node.shape(), node.axis(default=1)
-    if axis == len(shape) - 1:
-        return function(node.tensor(0), axis)
-    rows, columns = math.prod(shape[:axis]), math.prod(shape[axis:])
-    return R.reshape(function(R.reshape(node.tensor(0), [rows, columns]), 1), list(shape))
+_ALONG_AXIS: dict[str, Callable[[Value, int], Value]] = {
+    "Hardmax": _hardmax,
+    "LogSoftmax": R.nn.log_softmax,
+    "Softmax": R.nn.softmax,
+}
 
 
 # Normalisations.

@@ -34,36 +34,17 @@ def _reduced(node: Node, x: Value, reduce: Reduce) -> Value:
     return reduce(x, axes, bool(node.attr("keepdims", 1))) if axes else x
 
 
-def _sum(x: Value, axes: list[int], keepdims: bool) -> Value:
-    return R.sum(x, axes, keepdims)
+_REDUCTIONS: dict[str, Reduce] = {"ReduceSum": R.sum, "ReduceMean": R.mean, "ReduceProd": R.prod}
 
 
-@rule("ReduceSum")
-def _reduce_sum(node: Node) -> Value:
-    return _reduced(node, node.tensor(0), _sum)
+@rule(*_REDUCTIONS)
+def _reduce(node: Node) -> Value:
+    return _reduced(node, node.tensor(0), _REDUCTIONS[node.op])
 
 
-@rule("ReduceMean")
-def _reduce_mean(node: Node) -> Value:
-    return _reduced(node, node.tensor(0), R.mean)
-
-
-@rule("ReduceProd")
-def _reduce_prod(node: Node) -> Value:
-    return _reduced(node, node.tensor(0), R.prod)
-
-
-@rule("ReduceMax")
-def _reduce_max(node: Node) -> Value:
-    return _extremum(node, R.max)
-
-
-@rule("ReduceMin")
-def _reduce_min(node: Node) -> Value:
-    return _extremum(node, R.min)
-
-
-def _extremum(node: Node, reduce: Reduce) -> Value:
+@rule("ReduceMax", "ReduceMin")
+def _extremum(node: Node) -> Value:
+    reduce = R.max if node.op == "ReduceMax" else R.min
     axes, shape = reduced_axes(node), node.shape()
     if any(shape[axis] == 0 for axis in axes):
         return _of_nothing(node, axes)
@@ -90,25 +71,25 @@ def _of_nothing(node: Node, axes: list[int]) -> Value:
 
 @rule("ReduceL1")
 def _reduce_l1(node: Node) -> Value:
-    return _reduced(node, R.abs(node.tensor(0)), _sum)
+    return _reduced(node, R.abs(node.tensor(0)), R.sum)
 
 
 @rule("ReduceSumSquare")
 def _reduce_sum_square(node: Node) -> Value:
-    return _reduced(node, _square(node.tensor(0)), _sum)
+    return _reduced(node, _square(node.tensor(0)), R.sum)
 
 
 @rule("ReduceL2")
 def _reduce_l2(node: Node) -> Value:
     if node.dtype() in FLOATS:
-        return R.sqrt(_reduced(node, _square(node.tensor(0)), _sum))
+        return R.sqrt(_reduced(node, _square(node.tensor(0)), R.sum))
     wide = R.astype(node.tensor(0), "float64")
-    return R.astype(R.sqrt(_reduced(node, _square(wide), _sum)), node.dtype())
+    return R.astype(R.sqrt(_reduced(node, _square(wide), R.sum)), node.dtype())
 
 
 @rule("ReduceLogSum")
 def _reduce_log_sum(node: Node) -> Value:
-    return R.log(_reduced(node, node.tensor(0), _sum))
+    return R.log(_reduced(node, node.tensor(0), R.sum))
 
 
 @rule("ReduceLogSumExp")
@@ -120,36 +101,20 @@ def _square(x: Value) -> Value:
     return R.multiply(x, x)
 
 
-@rule("ArgMax")
-def _argmax(node: Node) -> Value:
-    return _arg(node, topi.argmax)
-
-
-@rule("ArgMin")
-def _argmin(node: Node) -> Value:
-    return _arg(node, topi.argmin)
-
-
-def _arg(node: Node, reduce: Callable[..., object]) -> Value:
+@rule("ArgMax", "ArgMin")
+def _arg(node: Node) -> Value:
     keepdims, last = bool(node.attr("keepdims", 1)), bool(node.attr("select_last_index", 0))
     if not last:
-        plain = R.argmax if reduce is topi.argmax else R.argmin
+        plain = R.argmax if node.op == "ArgMax" else R.argmin
         return R.astype(plain(node.tensor(0), node.axis(), keepdims), "int64")
+    reduce = topi.argmax if node.op == "ArgMax" else topi.argmin
     found = node.te(reduce, node.tensor(0), node.axis(), keepdims, select_last_index=True)
     return R.astype(found, "int64")
 
 
-@rule("CumSum")
-def _cumsum(node: Node) -> Value:
-    return _scanned(node, R.cumsum)
-
-
-@rule("CumProd")
-def _cumprod(node: Node) -> Value:
-    return _scanned(node, R.cumprod)
-
-
-def _scanned(node: Node, scan: Callable[..., Value]) -> Value:
+@rule("CumSum", "CumProd")
+def _scanned(node: Node) -> Value:
+    scan = R.cumsum if node.op == "CumSum" else R.cumprod
     axis = normal_axis(int(node.scalar(1)), node.rank())
     exclusive, reverse = bool(node.attr("exclusive", 0)), bool(node.attr("reverse", 0))
     return scan(node.tensor(0), axis, exclusive=exclusive, reverse=reverse)

@@ -26,7 +26,7 @@ def every(values: Argument, count: int) -> list[int]:
     return found * count if len(found) == 1 else found
 
 
-@rule("conv1d.default", "conv2d.default", "conv3d.default")
+@rule(*(f"conv{rank}d.{overload}" for rank in (1, 2, 3) for overload in ("default", "padding")))
 def conv(
     call: OpCall,
     x: Value,
@@ -37,31 +37,15 @@ def conv(
     dilation: Argument = 1,
     groups: int = 1,
 ) -> Value:
-    count = len(call.argument(1).shape) - 2
-    sides = every(padding, count)
-    return convolved(
-        call, x, weight, bias, every(stride, count), [*sides, *sides], every(dilation, count), groups
-    )
-
-
-@rule("conv1d.padding", "conv2d.padding", "conv3d.padding")
-def conv_named_padding(
-    call: OpCall,
-    x: Value,
-    weight: Value,
-    bias: Value | None = None,
-    stride: Argument = 1,
-    padding: str = "valid",
-    dilation: Argument = 1,
-    groups: int = 1,
-) -> Value:
+    """Emit a convolution; `padding` is "same", "valid", or the elements at both sides of each dimension."""
     sizes = call.argument(1).shape[2:]
     count = len(sizes)
     gaps = every(dilation, count)
-    both = [0] * (2 * count)
     if padding == "same":
         totals = [gap * (int(size) - 1) for gap, size in zip(gaps, sizes, strict=True)]
         both = [total // 2 for total in totals] + [total - total // 2 for total in totals]
+    else:
+        both = every(0 if padding == "valid" else padding, count) * 2
     return convolved(call, x, weight, bias, every(stride, count), both, gaps, groups)
 
 

@@ -17,7 +17,8 @@ from relax_mlir.frontend.torch.torch_types import Argument
 # Unary element-wise functions.
 
 
-_FLOAT: dict[str, Callable[[Value], Value]] = {
+_UNARY: dict[str, Callable[[Value], Value]] = {
+    "abs": R.abs,
     "acos": R.acos,
     "acosh": R.acosh,
     "asin": R.asin,
@@ -29,15 +30,19 @@ _FLOAT: dict[str, Callable[[Value], Value]] = {
     "erf": R.erf,
     "exp": R.exp,
     "log": R.log,
+    "neg": R.negative,
+    "prims::abs": R.abs,
+    "prims::neg": R.negative,
     "rsqrt": R.rsqrt,
     "sigmoid": R.sigmoid,
     "sin": R.sin,
     "sinh": R.sinh,
     "sqrt": R.sqrt,
+    "square": R.square,
     "tan": R.tan,
     "tanh": R.tanh,
 }
-"""Ops whose result is a float even for integers."""
+"""Ops that are computed in the dtype of the result."""
 
 _ROUNDING: dict[str, Callable[[Value], Value]] = {
     "ceil": R.ceil,
@@ -50,7 +55,7 @@ _ROUNDING: dict[str, Callable[[Value], Value]] = {
 _TENSOR_EXPRESSIONS = {"log2": topi.log2, "log10": topi.log10, "log1p": topi.log1p}
 
 
-def _float(function: Callable[[Value], Value]) -> Callable[..., Value]:
+def _unary(function: Callable[[Value], Value]) -> Callable[..., Value]:
     def compute(call: OpCall, x: Operand) -> Value:
         return function(call.tensor(x))
 
@@ -65,15 +70,15 @@ def _rounding(function: Callable[[Value], Value]) -> Callable[..., Value]:
     return compute
 
 
-for _name, _function in _FLOAT.items():
-    rule(f"{_name}.default")(_float(_function))
+for _name, _function in _UNARY.items():
+    rule(f"{_name}.default")(_unary(_function))
 for _name, _function in _ROUNDING.items():
     rule(f"{_name}.default")(_rounding(_function))
 
 
 @rule("log2.default", "log10.default", "log1p.default")
 def logarithm(call: OpCall, x: Operand) -> Value:
-    return call.te(_TENSOR_EXPRESSIONS[str(call.node.target).split(".")[1]], call.tensor(x))
+    return call.te(_TENSOR_EXPRESSIONS[call.name], call.tensor(x))
 
 
 @rule("round.decimals")
@@ -87,16 +92,6 @@ def round_decimals(call: OpCall, x: Operand, *, decimals: int = 0) -> Value:
     return R.divide(R.round(R.multiply(value, factor)), factor)
 
 
-@rule("neg.default", "prims::neg.default")
-def neg(call: OpCall, x: Operand) -> Value:
-    return R.negative(call.tensor(x))
-
-
-@rule("abs.default", "prims::abs.default")
-def absolute(call: OpCall, x: Operand) -> Value:
-    return R.abs(call.tensor(x))
-
-
 @rule("sign.default", "sgn.default")
 def sign(call: OpCall, x: Operand) -> Value:
     value = call.tensor(x)
@@ -104,11 +99,6 @@ def sign(call: OpCall, x: Operand) -> Value:
         return value
     found = R.sign(value)
     return R.where(R.isnan(value), constant(0, call.dtype), found) if call.is_float else found
-
-
-@rule("square.default")
-def square(call: OpCall, x: Operand) -> Value:
-    return R.square(call.tensor(x))
 
 
 @rule("reciprocal.default")
@@ -140,7 +130,7 @@ def frac(call: OpCall, x: Operand) -> Value:
 
 @rule("deg2rad.default", "rad2deg.default")
 def angle(call: OpCall, x: Operand) -> Value:
-    factor = np.pi / 180 if "deg2rad" in str(call.node.target) else 180 / np.pi
+    factor = np.pi / 180 if call.name == "deg2rad" else 180 / np.pi
     return R.multiply(call.tensor(x), constant(factor, call.dtype))
 
 
@@ -189,24 +179,14 @@ def _with_alpha(function: Binary, alpha: Operand) -> Callable[..., Value]:
     return function if alpha == 1 else lambda x, y, factor: function(x, R.multiply(y, factor))
 
 
-def _sum(call: OpCall, function: Binary, x: Operand, other: Operand, alpha: Operand) -> Value:
-    more = () if alpha == 1 else (alpha if call.is_float else call.tensor(alpha),)
-    return computed(call, _with_alpha(function, alpha), x, other, *more)
-
-
-@rule("add.Tensor", "add.Scalar")
+@rule("add.Tensor", "add.Scalar", "sub.Tensor", "sub.Scalar", "rsub.Tensor", "rsub.Scalar")
 def add(call: OpCall, x: Operand, other: Operand, scalar_alpha: Operand = 1, *, alpha: Operand = 1) -> Value:
-    return _sum(call, R.add, x, other, alpha if alpha != 1 else scalar_alpha)
-
-
-@rule("sub.Tensor", "sub.Scalar")
-def sub(call: OpCall, x: Operand, other: Operand, scalar_alpha: Operand = 1, *, alpha: Operand = 1) -> Value:
-    return _sum(call, R.subtract, x, other, alpha if alpha != 1 else scalar_alpha)
-
-
-@rule("rsub.Tensor", "rsub.Scalar")
-def rsub(call: OpCall, x: Operand, other: Operand, scalar_alpha: Operand = 1, *, alpha: Operand = 1) -> Value:
-    return _sum(call, R.subtract, other, x, alpha if alpha != 1 else scalar_alpha)
+    """Return ``x + alpha * other``, ``x - alpha * other`` or, for ``rsub``, ``other - alpha * x``."""
+    factor = alpha if alpha != 1 else scalar_alpha
+    more = () if factor == 1 else (factor if call.is_float else call.tensor(factor),)
+    first, second = (other, x) if call.name == "rsub" else (x, other)
+    function = R.add if call.name == "add" else R.subtract
+    return computed(call, _with_alpha(function, factor), first, second, *more)
 
 
 @rule("mul")
@@ -248,14 +228,10 @@ def _truncated(left: Value, right: Value) -> Value:
     return R.add(quotient, R.astype(down, str(left.dtype)))
 
 
-@rule("floor_divide")
+@rule("floor_divide", "remainder")
 def floor_divide(call: OpCall, x: Operand, other: Operand) -> Value:
-    return R.floor_divide(call.tensor(x, wraps=True), _divisor(call, other))
-
-
-@rule("remainder")
-def remainder(call: OpCall, x: Operand, other: Operand) -> Value:
-    return R.floor_mod(call.tensor(x, wraps=True), _divisor(call, other))
+    function = R.floor_divide if call.name == "floor_divide" else R.floor_mod
+    return function(call.tensor(x, wraps=True), _divisor(call, other))
 
 
 @rule("fmod")
@@ -268,21 +244,41 @@ def fmod(call: OpCall, x: Operand, other: Operand) -> Value:
     return R.where(R.less(left, constant(0, call.dtype)), R.negative(found), found)
 
 
-@rule("maximum", "max.other")
-def maximum(call: OpCall, x: Operand, other: Operand) -> Value:
-    return R.maximum(call.tensor(x), call.tensor(other))
+_BINARY: dict[str, Binary] = {
+    "atan2": R.atan2,
+    "logaddexp": R.log_add_exp,
+    "max.other": R.maximum,
+    "maximum": R.maximum,
+    "min.other": R.minimum,
+    "minimum": R.minimum,
+}
+"""Ops of two operands of the result's dtype."""
+_SHIFTS: dict[str, Binary] = {
+    "__lshift__": R.left_shift,
+    "__rshift__": R.right_shift,
+    "bitwise_left_shift": R.left_shift,
+    "bitwise_right_shift": R.right_shift,
+}
 
 
-@rule("minimum", "min.other")
-def minimum(call: OpCall, x: Operand, other: Operand) -> Value:
-    return R.minimum(call.tensor(x), call.tensor(other))
+def _binary(function: Binary, wraps: bool) -> Callable[..., Value]:
+    def compute(call: OpCall, x: Operand, other: Operand) -> Value:
+        return function(call.tensor(x, wraps=wraps), call.tensor(other, wraps=wraps))
+
+    return compute
+
+
+for _name, _operation in _BINARY.items():
+    rule(_name)(_binary(_operation, wraps=False))
+for _name, _operation in _SHIFTS.items():
+    rule(_name)(_binary(_operation, wraps=True))
 
 
 @rule("fmax.default", "fmin.default", "prims::fmax.default", "prims::fmin.default")
 def fmax(call: OpCall, x: Operand, other: Operand) -> Value:
     """Return the maximum or minimum of two elements, NaN only if both are."""
     left, right = call.tensor(x), call.tensor(other)
-    found = (R.maximum if ".fmax." in str(call.node.target) else R.minimum)(left, right)
+    found = (R.maximum if call.name == "fmax" else R.minimum)(left, right)
     if not call.is_float:
         return found
     return R.where(R.isnan(left), right, R.where(R.isnan(right), left, found))
@@ -298,16 +294,6 @@ def hypot(call: OpCall, x: Operand, other: Operand) -> Value:
     found = R.multiply(long, R.sqrt(R.add(one, R.square(ratio))))
     at_infinity = R.logical_or(R.equal(left, infinite), R.equal(right, infinite))
     return R.where(at_infinity, infinite, found)
-
-
-@rule("atan2")
-def atan2(call: OpCall, x: Operand, other: Operand) -> Value:
-    return R.atan2(call.tensor(x), call.tensor(other))
-
-
-@rule("logaddexp")
-def logaddexp(call: OpCall, x: Operand, other: Operand) -> Value:
-    return R.log_add_exp(call.tensor(x), call.tensor(other))
 
 
 @rule("pow")
@@ -339,17 +325,11 @@ def lerp(call: OpCall, x: Operand, end: Operand, weight: Operand) -> Value:
     return R.where(R.less(R.abs(share), half), near, far)
 
 
-@rule("addcmul")
+@rule("addcmul", "addcdiv")
 def addcmul(call: OpCall, x: Operand, first: Operand, second: Operand, *, value: Operand = 1) -> Value:
-    product = R.multiply(call.tensor(first), call.tensor(second))
+    combine = R.multiply if call.name == "addcmul" else R.divide
+    product = combine(call.tensor(first), call.tensor(second))
     scaled = product if value == 1 else R.multiply(product, call.tensor(value))
-    return R.add(call.tensor(x), scaled)
-
-
-@rule("addcdiv")
-def addcdiv(call: OpCall, x: Operand, first: Operand, second: Operand, *, value: Operand = 1) -> Value:
-    quotient = R.divide(call.tensor(first), call.tensor(second))
-    scaled = quotient if value == 1 else R.multiply(quotient, call.tensor(value))
     return R.add(call.tensor(x), scaled)
 
 
@@ -407,10 +387,10 @@ def _bits(functions: tuple[Binary, Binary]) -> Callable[..., Value]:
     return combine
 
 
-for _op, _binary in _COMPARISONS.items():
-    rule(f"{_op}.Tensor", f"{_op}.Scalar")(_comparison(_binary))
-for _op, _binary in _LOGIC.items():
-    rule(f"{_op}.default")(_logic(_binary))
+for _op, _operation in _COMPARISONS.items():
+    rule(f"{_op}.Tensor", f"{_op}.Scalar")(_comparison(_operation))
+for _op, _operation in _LOGIC.items():
+    rule(f"{_op}.default")(_logic(_operation))
 for _op, _pair in _BITS.items():
     rule(f"{_op}.Tensor", f"{_op}.Scalar", f"{_op}.Scalar_Tensor")(_bits(_pair))
 
@@ -436,16 +416,6 @@ def bitwise_not(call: OpCall, x: Operand) -> Value:
     return R.logical_not(value) if call.dtype == "bool" else R.bitwise_not(value)
 
 
-@rule("bitwise_left_shift", "__lshift__")
-def left_shift(call: OpCall, x: Operand, other: Operand) -> Value:
-    return R.left_shift(call.tensor(x, wraps=True), call.tensor(other, wraps=True))
-
-
-@rule("bitwise_right_shift", "__rshift__")
-def right_shift(call: OpCall, x: Operand, other: Operand) -> Value:
-    return R.right_shift(call.tensor(x, wraps=True), call.tensor(other, wraps=True))
-
-
 @rule("where.self", "where.ScalarOther", "where.ScalarSelf", "where.Scalar", "prims::where.default")
 def where(call: OpCall, condition: Value, x: Operand, other: Operand) -> Value:
     return R.where(call.tensor(condition, "bool"), call.tensor(x), call.tensor(other))
@@ -467,16 +437,15 @@ def clamp(call: OpCall, x: Operand, low: Argument = None, high: Argument = None)
 
 @rule("clamp_min", "clamp_max")
 def clamp_one(call: OpCall, x: Operand, bound: Operand) -> Value:
-    combine = R.maximum if "clamp_min" in str(call.node.target) else R.minimum
+    combine = R.maximum if call.name == "clamp_min" else R.minimum
     return combine(call.tensor(x), call.tensor(bound))
 
 
 @rule("isnan.default", "isinf.default", "isfinite.default")
 def classify(call: OpCall, x: Value) -> Value:
-    name = str(call.node.target).split(".")[1]
     if x.dtype is None or not str(x.dtype).startswith(("float", "bfloat")):
-        return R.full(call.shape, R.const(name == "isfinite", "bool"), "bool")
-    return {"isnan": R.isnan, "isinf": R.isinf, "isfinite": R.isfinite}[name](x)
+        return R.full(call.shape, R.const(call.name == "isfinite", "bool"), "bool")
+    return {"isnan": R.isnan, "isinf": R.isinf, "isfinite": R.isfinite}[call.name](x)
 
 
 @rule("isclose.default")

@@ -37,8 +37,13 @@ def _resized(
     )
 
 
-def _check_scales(call: OpCall, scales: Sequence[Argument] | None) -> None:
-    """Raise if a scale is not the ratio of the sizes: torch computes positions from scales, this project from sizes."""
+def _check_scales(call: OpCall, scales: Sequence[Argument]) -> None:
+    """Raise if a scale is not the ratio of the sizes: torch computes positions from scales, this project from sizes.
+
+    `scales`: the last arguments of an op, one per dimension, or a list of all in the overload ``vec``.
+    """
+    if call.overload == "vec":
+        scales = scales[0]
     if not scales:
         return
     old, new = call.importer.shape(call.argument(0).shape[2:]), call.shape[2:]
@@ -55,45 +60,35 @@ def _check_scales(call: OpCall, scales: Sequence[Argument] | None) -> None:
             )
 
 
-@rule("upsample_nearest1d.vec", "upsample_nearest2d.vec", "upsample_nearest3d.vec")
-def nearest_vec(call: OpCall, x: Value, size: Argument, scales: Argument) -> Value:
+def _upsamples(*ops: str) -> list[str]:
+    """The names of the overloads of ops."""
+    return [f"{op}.{overload}" for op in ops for overload in ("vec", "default")]
+
+
+@rule(*_upsamples("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d"))
+def nearest(call: OpCall, x: Value, size: Argument, *scales: Argument) -> Value:
     _check_scales(call, scales)
     return _resized(call, x, "nearest_neighbor", "asymmetric", "floor")
 
 
-@rule("upsample_nearest1d.default", "upsample_nearest2d.default", "upsample_nearest3d.default")
-def nearest(call: OpCall, x: Value, size: Argument, *scales: Argument) -> Value:
-    return nearest_vec(call, x, size, scales)
-
-
 @rule("_upsample_nearest_exact1d.vec", "_upsample_nearest_exact2d.vec", "_upsample_nearest_exact3d.vec")
-def nearest_exact_vec(call: OpCall, x: Value, size: Argument, scales: Argument) -> Value:
+def nearest_exact(call: OpCall, x: Value, size: Argument, *scales: Argument) -> Value:
     _check_scales(call, scales)
     return _resized(call, x, "nearest_neighbor", "tf_half_pixel_for_nn", "floor")
 
 
-@rule("upsample_linear1d.vec", "upsample_bilinear2d.vec", "upsample_trilinear3d.vec")
-def linear_vec(call: OpCall, x: Value, size: Argument, align_corners: bool, scales: Argument) -> Value:
+@rule(*_upsamples("upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d"))
+def linear(call: OpCall, x: Value, size: Argument, align_corners: bool, *scales: Argument) -> Value:
     if not align_corners:
         _check_scales(call, scales)
     return _resized(call, x, "linear", "align_corners" if align_corners else "half_pixel")
 
 
-@rule("upsample_linear1d.default", "upsample_bilinear2d.default", "upsample_trilinear3d.default")
-def linear(call: OpCall, x: Value, size: Argument, align_corners: bool, *scales: Argument) -> Value:
-    return linear_vec(call, x, size, align_corners, scales)
-
-
-@rule("upsample_bicubic2d.vec")
-def cubic_vec(call: OpCall, x: Value, size: Argument, align_corners: bool, scales: Argument) -> Value:
+@rule(*_upsamples("upsample_bicubic2d"))
+def cubic(call: OpCall, x: Value, size: Argument, align_corners: bool, *scales: Argument) -> Value:
     if not align_corners:
         _check_scales(call, scales)
     return _resized(call, x, "cubic", "align_corners" if align_corners else "half_pixel", "", _ALPHA)
-
-
-@rule("upsample_bicubic2d.default")
-def cubic(call: OpCall, x: Value, size: Argument, align_corners: bool, *scales: Argument) -> Value:
-    return cubic_vec(call, x, size, align_corners, scales)
 
 
 _MODES = ("bilinear", "nearest", "bicubic")

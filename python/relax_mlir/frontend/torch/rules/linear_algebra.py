@@ -34,7 +34,7 @@ def linear(call: OpCall, x: Value, weight: Value, bias: Value | None = None) -> 
 def matmul(call: OpCall, x: Value, other: Value) -> Value:
     if call.dtype == "bool":
         raise call.unsupported("a product of bool matrices")
-    if "inner" in str(call.node.target) and other.ndim is not None and other.ndim > 1:
+    if call.name == "inner" and other.ndim is not None and other.ndim > 1:
         other = R.permute_dims(other, [*range(other.ndim - 2), other.ndim - 1, other.ndim - 2])
     return R.matmul(x, other)
 
@@ -44,7 +44,7 @@ def addmm(
     call: OpCall, x: Value, first: Value, second: Value, *, beta: Operand = 1, alpha: Operand = 1
 ) -> Value:
     product = R.matmul(first, second)
-    if "addbmm" in str(call.node.target) and "badd" not in str(call.node.target):
+    if call.name == "addbmm":
         product = R.sum(product, [0])
     if alpha != 1:
         product = R.multiply(

@@ -48,7 +48,7 @@ def transpose(call: OpCall, x: Value, first: int, second: int) -> Value:
 @rule("t.default", "numpy_T.default", "mT.default")
 def transposed(call: OpCall, x: Value) -> Value:
     order = list(range(call.rank))
-    if "mT" in str(call.node.target):
+    if call.name == "mT":
         order[-2:] = order[-1], order[-2]
     else:
         order.reverse()
@@ -198,9 +198,8 @@ def repeat_interleave(
 
 @rule("flip.default", "fliplr.default", "flipud.default")
 def flip(call: OpCall, x: Value, axes: Sequence[int] = ()) -> Value:
-    name = str(call.node.target)
-    if "fliplr" in name or "flipud" in name:
-        axes = [1 if "fliplr" in name else 0]
+    if call.name != "flip":
+        axes = [1 if call.name == "fliplr" else 0]
     for axis in axes:
         x = R.flip(x, call.axis(axis, call.rank))
     return x
@@ -284,7 +283,7 @@ def cropped(call: OpCall, x: Value, before: Sequence[Argument], after: Sequence[
     "replication_pad3d.default",
 )
 def border_pad(call: OpCall, x: Value, padding: Sequence[Argument]) -> Value:
-    return mirrored(call, x, padding, str(call.node.target).split(".")[1])
+    return mirrored(call, x, padding, call.name)
 
 
 def mirrored(call: OpCall, x: Value, padding: Sequence[Argument], kind: str) -> Value:

@@ -27,34 +27,21 @@ def _reduced(function: Callable[..., Value], value: Value, axes: list[int] | Non
     return function(value, axes, keepdim) if value.ndim else value
 
 
-@rule("sum.default", "sum.dim_IntList")
-def sum_(call: OpCall, x: Value, axes: Argument = None, keepdim: bool = False) -> Value:
-    return _reduced(R.sum, call.tensor(x), axes_of(call, axes), keepdim)
+_REDUCTIONS: dict[str, Callable[..., Value]] = {"sum": R.sum, "mean": R.mean, "prod": R.prod}
 
 
-@rule("mean.default", "mean.dim")
-def mean(call: OpCall, x: Value, axes: Argument = None, keepdim: bool = False) -> Value:
-    return _reduced(R.mean, call.tensor(x), axes_of(call, axes), keepdim)
+@rule("sum.default", "sum.dim_IntList", "mean.default", "mean.dim", "prod.default", "prod.dim_int")
+def reduction(call: OpCall, x: Value, axes: Argument = None, keepdim: bool = False) -> Value:
+    return _reduced(_REDUCTIONS[call.name], call.tensor(x), axes_of(call, axes), keepdim)
 
 
-@rule("prod.default", "prod.dim_int")
-def prod(call: OpCall, x: Value, axes: Argument = None, keepdim: bool = False) -> Value:
-    return _reduced(R.prod, call.tensor(x), axes_of(call, axes), keepdim)
+@rule("amax.default", "max.default", "amin.default", "min.default")
+def extreme(call: OpCall, x: Value, axes: Argument = None, keepdim: bool = False) -> Value:
+    function = R.max if call.name in ("amax", "max") else R.min
+    return _extreme(x, axes_of(call, axes), keepdim, function)
 
 
-@rule("amax.default", "max.default")
-def amax(call: OpCall, x: Value, axes: Argument = None, keepdim: bool = False) -> Value:
-    return _extreme(call, x, axes_of(call, axes), keepdim, R.max)
-
-
-@rule("amin.default", "min.default")
-def amin(call: OpCall, x: Value, axes: Argument = None, keepdim: bool = False) -> Value:
-    return _extreme(call, x, axes_of(call, axes), keepdim, R.min)
-
-
-def _extreme(
-    call: OpCall, x: Value, axes: list[int] | None, keepdim: bool, function: Callable[..., Value]
-) -> Value:
+def _extreme(x: Value, axes: list[int] | None, keepdim: bool, function: Callable[..., Value]) -> Value:
     if x.dtype == "bool":
         return R.astype(_reduced(function, R.astype(x, "uint8"), axes, keepdim), "bool")
     return _reduced(function, x, axes, keepdim)
@@ -62,13 +49,13 @@ def _extreme(
 
 @rule("max.dim", "min.dim")
 def extreme_with_index(call: OpCall, x: Value, axis: int, keepdim: bool = False) -> list[Value]:
-    largest = str(call.node.target).startswith("aten.max")
+    largest = call.name == "max"
     if not call.argument(0).ndim:
         return [x, R.const(0, "int64")]
     axes = axes_of(call, axis)
     assert axes is not None
     plain = R.astype(x, "uint8") if x.dtype == "bool" else x
-    values = _extreme(call, x, axes, keepdim, R.max if largest else R.min)
+    values = _extreme(x, axes, keepdim, R.max if largest else R.min)
     places = (R.argmax if largest else R.argmin)(plain, axes[0], keepdim)
     return [values, _as_int64(places)]
 
@@ -79,7 +66,7 @@ def _as_int64(places: Value) -> Value:
 
 @rule("argmax.default", "argmin.default")
 def argmax(call: OpCall, x: Value, axis: int | None = None, keepdim: bool = False) -> Value:
-    function = R.argmax if "argmax" in str(call.node.target) else R.argmin
+    function = R.argmax if call.name == "argmax" else R.argmin
     if not call.argument(0).ndim:
         return R.const(0, "int64")
     axes = axes_of(call, axis)
@@ -88,7 +75,7 @@ def argmax(call: OpCall, x: Value, axis: int | None = None, keepdim: bool = Fals
 
 @rule("any.default", "any.dim", "any.dims", "all.default", "all.dim", "all.dims")
 def any_all(call: OpCall, x: Value, axes: Argument = None, keepdim: bool = False) -> Value:
-    function = topi.any if "aten.any" in str(call.node.target) else topi.all
+    function = topi.any if call.name == "any" else topi.all
     flags = x if x.dtype == "bool" else R.astype(x, "bool")
     if x.ndim:
         flags = call.te(function, flags, axes_of(call, axes), keepdim)
@@ -112,17 +99,16 @@ def variance(
 ) -> Value:
     axes, correction, keepdim = _options(call, axes, rest, correction, keepdim)
     found = _variance(call, x, axes_of(call, axes), correction, keepdim)
-    return R.sqrt(found) if str(call.node.target).startswith("aten.std") else found
+    return R.sqrt(found) if call.name == "std" else found
 
 
 def _options(
     call: OpCall, axes: Argument, rest: Sequence[Argument], correction: Operand | None, keepdim: bool
 ) -> tuple[Argument, Operand, bool]:
     """Return axes, correction and `keepdim` for any of the op's three overloads."""
-    name = str(call.node.target)
-    if name.endswith(".default"):
+    if call.overload == "default":
         return None, int(axes is None or axes), False
-    if name.endswith(".dim"):
+    if call.overload == "dim":
         unbiased, kept = (list(rest) + [True, False][len(rest) :])[:2]
         return axes, int(unbiased), kept
     return axes, 1 if correction is None else correction, keepdim
@@ -147,7 +133,7 @@ def variance_and_mean(
     axes, correction, keepdim = _options(call, axes, rest, correction, keepdim)
     over = axes_of(call, axes)
     found = _variance(call, x, over, correction, keepdim)
-    if "std_mean" in str(call.node.target):
+    if call.name == "std_mean":
         found = R.sqrt(found)
     return [found, R.mean(x, over, keepdim)]
 
@@ -182,16 +168,11 @@ def count_nonzero(call: OpCall, x: Value, axes: Argument = None) -> Value:
 # Cumulative sums and products.
 
 
-@rule("cumsum.default")
-def cumsum(call: OpCall, x: Value, axis: int, **rest: Argument) -> Value:
+@rule("cumsum.default", "cumprod.default")
+def cumulative(call: OpCall, x: Value, axis: int, **rest: Argument) -> Value:
     value = call.tensor(x)
-    return R.cumsum(value, call.axis(axis, call.rank)) if call.rank else value
-
-
-@rule("cumprod.default")
-def cumprod(call: OpCall, x: Value, axis: int, **rest: Argument) -> Value:
-    value = call.tensor(x)
-    return R.cumprod(value, call.axis(axis, call.rank)) if call.rank else value
+    function = R.cumsum if call.name == "cumsum" else R.cumprod
+    return function(value, call.axis(axis, call.rank)) if call.rank else value
 
 
 # Sorting, and searches in sorted sequences.
@@ -199,10 +180,7 @@ def cumprod(call: OpCall, x: Value, axis: int, **rest: Argument) -> Value:
 
 @rule("sort.default", "sort.stable")
 def sort(call: OpCall, x: Value, *args: Argument, **rest: Argument) -> list[Value]:
-    if str(call.node.target).endswith("stable"):
-        axis, descending = _sort_options(call)
-    else:
-        axis, descending = (list(args) + [-1, False][len(args) :])[:2]
+    axis, descending = _sort_options(call, args)
     if not call.rank:
         return [x, R.const(0, "int64")]
     axis = call.axis(axis, call.rank)
@@ -210,8 +188,11 @@ def sort(call: OpCall, x: Value, *args: Argument, **rest: Argument) -> list[Valu
     return [R.sort(x, axis, descending), places]
 
 
-def _sort_options(call: OpCall) -> tuple[int, bool]:
-    """Return `dim` and `descending`, which follow the keyword ``stable`` in the schema."""
+def _sort_options(call: OpCall, args: Sequence[Argument]) -> tuple[int, bool]:
+    """Return `dim` and `descending`, which follow the keyword ``stable`` in the schema of that overload."""
+    if call.overload != "stable":
+        axis, descending = (list(args) + [-1, False][len(args) :])[:2]
+        return axis, descending
     given = {p.name: p.default_value for p in call.node.target._schema.arguments}
     given |= dict(zip((p.name for p in call.node.target._schema.arguments), call.node.args, strict=False))
     given |= call.node.kwargs
@@ -220,10 +201,7 @@ def _sort_options(call: OpCall) -> tuple[int, bool]:
 
 @rule("argsort.default", "argsort.stable")
 def argsort(call: OpCall, x: Value, *args: Argument, **rest: Argument) -> Value:
-    if str(call.node.target).endswith("stable"):
-        axis, descending = _sort_options(call)
-    else:
-        axis, descending = (list(args) + [-1, False][len(args) :])[:2]
+    axis, descending = _sort_options(call, args)
     return R.argsort(x, call.axis(axis, call.rank), descending, "int64") if call.rank else R.const(0, "int64")
 
 
