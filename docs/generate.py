@@ -224,7 +224,7 @@ def passes_page() -> str:
 
 def levels() -> Iterator[str]:
     """The passes of the lowering that each optimisation level runs in `build`."""
-    from relax_mlir.lowering.levels import level_table
+    from relax_mlir.lowering.pipeline import level_table
 
     yield "## Optimisation levels"
     rows = ["| Level | What runs in addition |", "|---|---|"]

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from relax_mlir.error import UnknownNameError
+from relax_mlir.error import ArgumentError, UnknownNameError
 from relax_mlir.lowering.analysis.check_bounds import CheckBounds
 from relax_mlir.lowering.analysis.loop_annotations import WhereAnnotated
 from relax_mlir.lowering.base.module_parts import Part
-from relax_mlir.lowering.bufferize.bufferize import bufferize
-from relax_mlir.lowering.expand.expand_ops import (
-    ExpandBools,
-    ExpandFloats,
-    ExpandFma,
-    ExpandMath,
-    ExpandRounding,
-)
+from relax_mlir.lowering.bufferize import bufferize
+from relax_mlir.lowering.expand import ExpandBools, ExpandFloats, ExpandFma, ExpandMath, ExpandRounding
 from relax_mlir.lowering.kernels.gemm.lower_contractions import LowerContractions
 from relax_mlir.lowering.kernels.library import LinkKernels
-from relax_mlir.lowering.kernels.nest.linalg_to_loops import LinalgToLoops
+from relax_mlir.lowering.kernels.nest.vector_loops import LinalgToLoops
 from relax_mlir.lowering.kernels.select_kernels import SelectKernels
 from relax_mlir.lowering.legality import CheckLegality
 from relax_mlir.lowering.legalize.check_prim_funcs import CheckPrimFuncs
@@ -28,10 +23,8 @@ from relax_mlir.lowering.legalize.expose_prim_funcs import ExposePrimFuncs
 from relax_mlir.lowering.legalize.legalize_ops import LegalizeOps
 from relax_mlir.lowering.legalize.outline_branches import OutlineBranches
 from relax_mlir.lowering.llvm.to_llvm import flatten, to_llvm_dialect
-from relax_mlir.lowering.loops.join_fused_indices import JoinFusedIndices
 from relax_mlir.lowering.loops.parallelize_loops import ParallelizeLoops
-from relax_mlir.lowering.loops.specialize_full_tiles import SpecializeFullTiles
-from relax_mlir.lowering.loops.unroll_loops import UnrollLoops
+from relax_mlir.lowering.loops.unroll_loops import JoinFusedIndices, SpecializeFullTiles, UnrollLoops
 from relax_mlir.lowering.loops.vectorize_loops import VectorizeLoops
 from relax_mlir.lowering.memory.pack_constants import PackConstants
 from relax_mlir.lowering.memory.pool_buffers import StackBuffers
@@ -47,7 +40,7 @@ from relax_mlir.passes.shapes import NameUnknownDims, Normalize, RefineShapes, R
 from relax_mlir.passes.specialize_closures import LowerClosures, SpecializeClosures
 from relax_mlir.passes.unused import RemoveUnusedParameters
 from relax_mlir.target import Target
-from relax_mlir.transform import Pass, PipelinePass, Sequential, create_pass
+from relax_mlir.transform import MLIRPass, Pass, PassContext, PipelinePass, Sequential, create_pass
 from relax_mlir.transform.pipeline import known_passes
 
 
@@ -283,3 +276,69 @@ PIPELINES: dict[str, type[NamedPipeline]] = {
     )
 }
 """Named pipelines: all phases up to and including that of a level."""
+
+
+# Optimisation levels: the lowering passes that each level of a `PassContext` runs, and those that are required.
+
+
+def leaves(passes: Iterable[Pass], level: int = 0) -> Iterator[tuple[str, int, bool]]:
+    """Yield (name, effective level, is composite) of each pass, including nested ones."""
+    for each in passes:
+        own = max(level, each.info.opt_level)
+        parts = each.passes if isinstance(each, Sequential | MLIRPass) else ()
+        is_composite = isinstance(each, Sequential) or each.info.composite
+        yield each.info.name, own, is_composite
+        if is_composite:
+            yield from leaves(parts, own)
+
+
+@functools.cache
+def needed_passes() -> frozenset[str]:
+    """The names of passes that every lowering requires: those of level 0, and the phases that contain them.
+
+    MLIR's ``canonicalize`` and ``cse`` are among them, because passes below level R1 depend on them.
+    """
+    found = leaves(phase.as_pass() for phase in _all_phases())
+    return frozenset(name for name, level, _ in found if level == 0)
+
+
+def with_needed(context: PassContext, opt_level: int | None = None) -> PassContext:
+    """The context of a compilation, in which instruments cannot skip required passes.
+
+    Raises:
+        ArgumentError: the context disables a required pass.
+    """
+    disabled = sorted(context.disabled_pass & needed_passes())
+    if disabled:
+        raise ArgumentError(
+            f"build: {', '.join(repr(name) for name in disabled)} cannot be disabled: nothing can be compiled without; "
+            f"what can is {', '.join(optional_passes())}"
+        )
+    return context.derived(
+        opt_level=context.opt_level if opt_level is None else opt_level,
+        required_pass=context.required_pass | needed_passes(),
+    )
+
+
+def optional_passes() -> list[str]:
+    """The names of the passes that levels and `PassContext.disabled_pass` control, in order."""
+    found = leaves(phase.as_pass() for phase in phases())
+    return list(
+        dict.fromkeys(
+            name for name, level, group in found if level and not group and name not in needed_passes()
+        )
+    )
+
+
+def level_table() -> list[tuple[int, str, str, str]]:
+    """Level, phase, pass and kind of each pass above level 0, sorted by level."""
+    rows = []
+    for phase in phases():
+        for name, level, is_composite in leaves(phase.passes):
+            if level:
+                rows.append((level, phase.name, name, "group" if is_composite else "pass"))
+    return sorted(rows, key=lambda row: row[0])
+
+
+def _all_phases() -> list[Phase]:
+    return [*phases(keep_closures=True), *memory_phases()]

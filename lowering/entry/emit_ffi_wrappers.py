@@ -34,8 +34,7 @@ from relax_mlir.lowering.base.support import (
     define_object_support,
     define_support,
 )
-from relax_mlir.lowering.entry.ffi_wrapper import PARAMETERS, Wrapper
-from relax_mlir.lowering.entry.inline_entry import InlineEntry
+from relax_mlir.lowering.entry.ffi_wrapper import PARAMETERS, InlineEntry, Wrapper
 from relax_mlir.mlir import func, ir
 from relax_mlir.mlir_text import Code, Fragment, functions, symbol
 from relax_mlir.transform import ModulePass, PassContext

@@ -39,7 +39,7 @@ from relax_mlir.lowering.legalize.prim_bodies import (
     surrounded,
 )
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, expression, lower
-from relax_mlir.lowering.strategy.knobs import Config, get_config
+from relax_mlir.lowering.strategy.tuned import Config, get_config
 from relax_mlir.mlir import arith, ir, scf, tensor
 from relax_mlir.scalars.arithmetic import Scalar, add, compute_dtype, convert, multiply
 from relax_mlir.scalars.linalg_builders import generic, identity, projection

@@ -22,8 +22,7 @@ from relax_mlir.ir_module import IRModule, functions_of
 from relax_mlir.ir_queries import enclosing_function, ops_of, symbol_names
 from relax_mlir.lowering.kernels.gemm.gemm import FLOATS
 from relax_mlir.lowering.kernels.nest.loop_nest import loops_of
-from relax_mlir.lowering.kernels.registry import Request
-from relax_mlir.lowering.kernels.select_kernels import generator_of
+from relax_mlir.lowering.kernels.select_kernels import Request, generator_of
 from relax_mlir.lowering.kernels.windows.window_match import lie_apart, terms_of
 from relax_mlir.lowering.legalize.outline_branches import RELATIONS
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, Rule, built_in

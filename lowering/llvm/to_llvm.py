@@ -14,12 +14,12 @@ from relax_mlir.lowering.analysis.buffers import constant, static_bytes
 from relax_mlir.lowering.analysis.loop_annotations import body_of
 from relax_mlir.lowering.base.module_parts import Internalize, Part, own_ops, shared_group
 from relax_mlir.lowering.base.runtime_declarations import OWN_PREFIX, SHAPES_SUFFIX
-from relax_mlir.lowering.checks.lower_checks import LowerChecks
+from relax_mlir.lowering.checks import LowerChecks
 from relax_mlir.lowering.entry.emit_ffi_wrappers import EmitFFIWrappers
 from relax_mlir.lowering.entry.emit_lifecycle import EmitLifecycle, LowerConstants
 from relax_mlir.lowering.entry.lower_objects import LowerObjects
 from relax_mlir.lowering.entry.lower_packed_calls import LowerPackedCalls
-from relax_mlir.lowering.expand.expand_ops import ExpandFloats, ExpandFma, ExpandMath, ExpandRounding
+from relax_mlir.lowering.expand import ExpandFloats, ExpandFma, ExpandMath, ExpandRounding
 from relax_mlir.lowering.kernels.core.emit import is_as_written
 from relax_mlir.lowering.loops.parallelize_loops import OutlineParallelLoops
 from relax_mlir.lowering.loops.skip_empty_loops import SkipEmptyLoops, SkipEmptyResults

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 
 from relax_mlir.lowering.base.support import fill_template, support_text
 from relax_mlir.lowering.base.unpack import DL
-from relax_mlir.lowering.runtime_lib.vm_arguments import BuiltinWriter
 from relax_mlir.lowering.runtime_lib.vm_builtins import flaw_text
+from relax_mlir.lowering.runtime_lib.vm_memory import BuiltinWriter
 from relax_mlir.mlir_text import Fragment, symbol, symbols_in
 
 TABLE = "__relax_blas"

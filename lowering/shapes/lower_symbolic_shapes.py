@@ -113,7 +113,7 @@ def _size(info: Tensor) -> tuple[int, tuple[str, ...]] | None:
     return math.prod(static), tuple(sorted(str(dim) for dim in info.known_shape if not isinstance(dim, int)))
 
 
-HANDLERS = ("structure", "calls", "control")
+HANDLERS = ("structure", "calls")
 """Modules of this package that register lowerings of ops."""
 
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from relax_mlir import instrument, rewrite, strategy
 from relax_mlir.dialects.prim_funcs import KERNEL_SPECS
-from relax_mlir.lowering.kernels.registry import GENERATORS
-from relax_mlir.lowering.kernels.select_kernels import GENERATOR_MODULES, generator_of
+from relax_mlir.lowering.kernels.select_kernels import GENERATOR_MODULES, GENERATORS, generator_of
 from relax_mlir.runtime.packed_functions import HOMES
 
 from benchmarks import cold_start

@@ -224,7 +224,7 @@ def test_imports_point_down() -> None:
 
 ROOMS = (
     *("legality", "base", "analysis", "kernels", "strategy", "legalize", "shapes", "memory", "bufferize"),
-    *("loops", "expand", "checks", "entry", "llvm", "runtime_lib", "pipeline", "levels"),
+    *("loops", "expand", "checks", "entry", "llvm", "runtime_lib", "pipeline"),
 )
 """The rooms of `relax_mlir.lowering`, lowest first: a room imports itself and those before it."""
 

@@ -33,7 +33,7 @@ from relax_mlir.lowering.kernels.gemm.gemm import FLOATS, GemmKernel, emit_tiles
 from relax_mlir.lowering.kernels.gemm.gemm_pack import rows_type
 from relax_mlir.lowering.kernels.gemm.gemm_tiling import even_step
 from relax_mlir.lowering.kernels.library import define
-from relax_mlir.lowering.kernels.registry import Emitter, Request, generates, is_contiguous
+from relax_mlir.lowering.kernels.select_kernels import Emitter, Request, generates, is_contiguous
 from relax_mlir.mlir import arith, ir, math, memref
 from relax_mlir.target import Target
 

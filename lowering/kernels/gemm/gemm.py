@@ -26,10 +26,15 @@ from relax_mlir.lowering.kernels.gemm.gemm_blocks import (
     emit_shared,
     signature,
 )
-from relax_mlir.lowering.kernels.gemm.gemm_dot_pairs import PAIR, PairPacking, can_round, has_dots, rounded
 from relax_mlir.lowering.kernels.gemm.gemm_micro import Rounding, is_done_by_tiles, result_of_sums
-from relax_mlir.lowering.kernels.gemm.gemm_pack import Packing
-from relax_mlir.lowering.kernels.gemm.gemm_rank1 import emit_outer, outer_product
+from relax_mlir.lowering.kernels.gemm.gemm_pack import (
+    PAIR,
+    Packing,
+    PairPacking,
+    can_round,
+    has_dots,
+    rounded,
+)
 from relax_mlir.lowering.kernels.gemm.gemm_small_m import emit_few_rows, emit_thin, emit_thin_row, is_few_rows
 from relax_mlir.lowering.kernels.gemm.gemm_small_n import (
     TallTiles,
@@ -42,15 +47,16 @@ from relax_mlir.lowering.kernels.gemm.gemm_small_n import (
     is_narrow,
     narrow_product,
 )
-from relax_mlir.lowering.kernels.gemm.gemm_tiling import Groups, Tiling, tiling
+from relax_mlir.lowering.kernels.gemm.gemm_tiling import MAX_ROWS, Groups, Tiling, tiling
 from relax_mlir.lowering.kernels.gemm.gemv import (
     LONG_DOTS,
     MAX_NARROW_ROWS,
-    MAX_ROWS,
     clear_rows,
     emit_by_dots,
     emit_by_rows,
+    emit_outer,
     max_dot_rows,
+    outer_product,
 )
 from relax_mlir.lowering.kernels.library import define
 from relax_mlir.mlir import ir

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from relax_mlir.lowering.kernels.core import emit as e
 from relax_mlir.lowering.kernels.core import simd
 from relax_mlir.lowering.kernels.gemm import epilogue as ep
-from relax_mlir.lowering.kernels.gemm.gemm_dot_pairs import interleaved, transposed
+from relax_mlir.lowering.kernels.gemm.gemm_pack import interleaved, transposed
 from relax_mlir.lowering.kernels.gemm.gemm_tiling import Groups, even_step
 from relax_mlir.mlir import arith, ir, memref
 from relax_mlir.target import Target

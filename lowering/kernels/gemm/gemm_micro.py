@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from relax_mlir.lowering.kernels.core import emit as e
 from relax_mlir.lowering.kernels.core import simd
 from relax_mlir.lowering.kernels.core.emit import address, item_bytes, memref_at
-from relax_mlir.lowering.kernels.gemm.gemm_dot_pairs import PAIR, can_round, dot, rounded, splat_pair
-from relax_mlir.lowering.kernels.gemm.gemm_tiling import Tiling
-from relax_mlir.lowering.kernels.gemm.gemv import MAX_ROWS
+from relax_mlir.lowering.kernels.gemm.gemm_pack import PAIR, can_round, dot, rounded, splat_pair
+from relax_mlir.lowering.kernels.gemm.gemm_tiling import MAX_ROWS, Tiling
 from relax_mlir.mlir import arith, ir
 from relax_mlir.target import CACHE_LINE
 

@@ -23,7 +23,7 @@ from relax_mlir.lowering.kernels.gemm.gemm import (
     uses_amx,
 )
 from relax_mlir.lowering.kernels.gemm.gemm_blocks import Parts, emit_block, panel_loops
-from relax_mlir.lowering.kernels.gemm.gemm_dot_pairs import PAIR, halves
+from relax_mlir.lowering.kernels.gemm.gemm_pack import PAIR, halves
 from relax_mlir.lowering.kernels.gemm.gemm_tiling import Groups, Tiling
 from relax_mlir.lowering.kernels.library import define
 from relax_mlir.mlir import arith, ir

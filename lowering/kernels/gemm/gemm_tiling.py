@@ -10,6 +10,9 @@ from relax_mlir.target import CACHE_LINE, MIB, Target, register_tile
 _FEW_ROWS, _FEW_ROWS_AVX2 = 400, 32
 """The maximum number of rows for which deep packed blocks of B do not pay off (measured; with AVX2 on Zen 3)."""
 
+MAX_ROWS = 4
+"""The maximum number of rows of GEMMs whose B is not packed; above it, packing pays off."""
+
 
 @dataclass(frozen=True)
 class Tiling:

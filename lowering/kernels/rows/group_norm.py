@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from relax_mlir.lowering.kernels.core import emit, simd
 from relax_mlir.lowering.kernels.core.emit import Index, Value
 from relax_mlir.lowering.kernels.core.parallel import parallel_loop
-from relax_mlir.lowering.kernels.registry import Emitter, Request, generates, is_plain
 from relax_mlir.lowering.kernels.rows.rows import (
     NO_ROW_FUSION,
     RowFusion,
@@ -25,6 +24,7 @@ from relax_mlir.lowering.kernels.rows.rows import (
     only,
     row_sum,
 )
+from relax_mlir.lowering.kernels.select_kernels import Emitter, Request, generates, is_plain
 from relax_mlir.mlir import arith, ir
 from relax_mlir.target import Target
 

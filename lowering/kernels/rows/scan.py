@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from relax_mlir.lowering.kernels.core import emit, simd
 from relax_mlir.lowering.kernels.core.emit import Index, Type, Value, element_of
 from relax_mlir.lowering.kernels.core.parallel import parallel_loop, part_size
-from relax_mlir.lowering.kernels.registry import Emitter, Request, generates, is_contiguous
 from relax_mlir.lowering.kernels.rows.rows import Rows
+from relax_mlir.lowering.kernels.select_kernels import Emitter, Request, generates, is_contiguous
 from relax_mlir.mlir import arith, ir, vector
 from relax_mlir.target import Target
 

@@ -215,7 +215,7 @@ def _required_passes() -> Iterator[None]:
 
     Raises ArgumentError if the context disables one of them.
     """
-    from relax_mlir.lowering.levels import with_needed
+    from relax_mlir.lowering.pipeline import with_needed
 
     with _watched(with_needed(PassContext.current()), ()):
         yield

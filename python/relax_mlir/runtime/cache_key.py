@@ -38,7 +38,7 @@ MAKERS = (
     "relax_mlir.capi",
     "relax_mlir.lowering.base.errors",
     "relax_mlir.lowering.base.module_parts",
-    "relax_mlir.lowering.checks.lower_checks",
+    "relax_mlir.lowering.checks",
     "relax_mlir.lowering.llvm.to_llvm",
     "relax_mlir.mlir_text",
     "relax_mlir.runtime.compile_units",
@@ -59,14 +59,13 @@ often from the thread that lowers the first module.
 
 PART_PACKAGES = (
     "relax_mlir.lowering.base",
-    "relax_mlir.lowering.checks",
     "relax_mlir.lowering.entry",
     "relax_mlir.lowering.llvm",
     "relax_mlir.lowering.runtime_lib",
     "relax_mlir.runtime",
     "relax_mlir.transform",
 )
-"""The packages that generate code of compilation units; the checks in units raise errors at level V."""
+"""The packages that generate code of compilation units."""
 
 PART_MAKERS = (
     "relax_mlir.capi",
@@ -75,9 +74,10 @@ PART_MAKERS = (
     "relax_mlir.dialects.dtypes",
     "relax_mlir.error",
     "relax_mlir.ir_queries",
+    "relax_mlir.lowering.checks",
     "relax_mlir.mlir_text",
 )
-"""Modules of other packages that also determine the code of compilation units."""
+"""Modules of other packages that also determine the code of compilation units; their checks raise errors at level V."""
 
 
 _CPU_FIELDS = ("vendor_id", "cpu family", "model", "model name", "stepping", "flags")

@@ -12,7 +12,7 @@ from relax_mlir.lowering.base.constant_table import TableEntry, constant_table, 
 from relax_mlir.lowering.base.module_parts import FunctionCpu
 from relax_mlir.lowering.base.support import early_support
 from relax_mlir.lowering.entry.instrument_calls import Site, profiled_sites
-from relax_mlir.lowering.expand.expand_ops import mentions_low_precision
+from relax_mlir.lowering.expand import mentions_low_precision
 from relax_mlir.lowering.kernels.early_kernels import early_kernels
 from relax_mlir.lowering.kernels.gemm.lower_contractions import LowerContractions
 from relax_mlir.lowering.kernels.library import Kernel, kernels_from, kernels_of

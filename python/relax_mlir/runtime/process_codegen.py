@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from relax_mlir.capi import spare_context
 from relax_mlir.lowering.base.module_parts import FunctionCpu, Internalize, Part
-from relax_mlir.lowering.checks.lower_checks import LowerChecks
+from relax_mlir.lowering.checks import LowerChecks
 from relax_mlir.mlir import ir
 from relax_mlir.runtime import cache_store
 from relax_mlir.runtime.compile_units import compile_module, compile_part

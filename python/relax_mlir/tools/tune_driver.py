@@ -19,7 +19,7 @@ from relax_mlir import terminal
 from relax_mlir.dialects.types import shape_text
 from relax_mlir.error import ArgumentError, ParseError, UnknownNameError, UnsupportedError
 from relax_mlir.frontend.load import is_python, python_globals, read_module
-from relax_mlir.lowering.strategy.knobs import values_text, ways_text
+from relax_mlir.lowering.strategy.tuned import values_text, ways_text
 from relax_mlir.target import Target
 from relax_mlir.tools.command_line import load_strategies, require_folder
 from relax_mlir.tools.supervise import note

@@ -5,8 +5,17 @@ schedule, `extract_tasks` creates the tasks of a module's strategies. `tune` sea
 sizes, and `apply_history_best` applies them to schedules that are created later.
 """
 
-from relax_mlir.lowering.strategy.knobs import Config, Knob, SizeRow, SizeTable, Split, configured, get_config
-from relax_mlir.lowering.strategy.tuned import Shipped, shipped
+from relax_mlir.lowering.strategy.tuned import (
+    Config,
+    Knob,
+    Shipped,
+    SizeRow,
+    SizeTable,
+    Split,
+    configured,
+    get_config,
+    shipped,
+)
 from relax_mlir.tuning.dask_workers import DaskWorkers
 from relax_mlir.tuning.database import (
     Database,

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from relax_mlir._version import version
 from relax_mlir.error import ArgumentError, RelaxError, UnsupportedError, expect
 from relax_mlir.fork_safety import Order, process_lock
-from relax_mlir.lowering.strategy.knobs import Values
+from relax_mlir.lowering.strategy.tuned import Values
 from relax_mlir.target import Target
 from relax_mlir.tuning.measure import (
     Measurement,

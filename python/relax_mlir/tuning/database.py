@@ -21,8 +21,15 @@ from relax_mlir.error import (
     expect_all,
 )
 from relax_mlir.files import read_text
-from relax_mlir.lowering.strategy.knobs import MAX_CONFIGURATIONS, SizeRow, SizeTable, Values
-from relax_mlir.lowering.strategy.tuned import Choice, Known, with_history
+from relax_mlir.lowering.strategy.tuned import (
+    MAX_CONFIGURATIONS,
+    Choice,
+    Known,
+    SizeRow,
+    SizeTable,
+    Values,
+    with_history,
+)
 from relax_mlir.module_file import write_atomically
 from relax_mlir.target import Target
 from relax_mlir.tuning.measure import BETTER, Measurement, Objective, SizeTime

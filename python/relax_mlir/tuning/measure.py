@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any, Literal, Protocol, TypeVar
 
 from relax_mlir.error import ArgumentError, RelaxError, expect
-from relax_mlir.lowering.strategy.knobs import Values
+from relax_mlir.lowering.strategy.tuned import Values
 from relax_mlir.tuning.search import require_seed
 from relax_mlir.tuning.task import Sizes, Task
 

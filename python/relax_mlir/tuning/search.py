@@ -16,7 +16,7 @@ import numpy as np
 
 from relax_mlir.dialects.number_attributes import real
 from relax_mlir.error import ArgumentError, RelaxError, UnknownNameError, UnsupportedError, expect
-from relax_mlir.lowering.strategy.knobs import Values
+from relax_mlir.lowering.strategy.tuned import Values
 from relax_mlir.te.schedule.axes import Split
 from relax_mlir.te.schedule.schedule import Schedule
 from relax_mlir.te.schedule.stage import AttachedAt, Following, Inlined, Stage

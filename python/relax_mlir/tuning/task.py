@@ -17,13 +17,16 @@ from relax_mlir.error import (
 from relax_mlir.fork_safety import cached_property
 from relax_mlir.ir_module import IRModule
 from relax_mlir.lowering.legalize.legalize_ops import LegalizeOps
-from relax_mlir.lowering.strategy.knobs import SizeTable, Values, configured, get_config
 from relax_mlir.lowering.strategy.tuned import (
     Choice,
     Known,
+    SizeTable,
     Template,
     Tunable,
+    Values,
+    configured,
     extracting,
+    get_config,
     has_knobs,
     key_of,
     made_schedules,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from time import monotonic
 
 from relax_mlir.error import ArgumentError, expect
-from relax_mlir.lowering.strategy.knobs import Values
+from relax_mlir.lowering.strategy.tuned import Values
 from relax_mlir.tuning.database import Database, FoundTable, Record, TableRecord, find_table, require_limit
 from relax_mlir.tuning.measure import BETTER, LocalWorkers, Measurement, Objective, Workers
 from relax_mlir.tuning.search import key_of_values, make_search

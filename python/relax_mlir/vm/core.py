@@ -14,7 +14,7 @@ from relax_mlir.bytecode.executable import Executable
 from relax_mlir.bytecode.instructions import CodeTable, FunctionInfo, Opcode, Words
 from relax_mlir.ffi import to_ffi
 from relax_mlir.fork_safety import cached_property
-from relax_mlir.lowering.runtime_lib.vm_core import DESCRIPTOR, HEAD, STATE, TABLE, vm_core_text
+from relax_mlir.lowering.runtime_lib.vm_builtins import DESCRIPTOR, HEAD, STATE, TABLE, vm_core_text
 from relax_mlir.runtime import fast_call
 from relax_mlir.runtime.process_code import state_address
 

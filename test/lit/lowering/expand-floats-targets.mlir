@@ -1,4 +1,4 @@
-// expand_ops.py: conversions of f16 are instructions where the target has them, and integer arithmetic elsewhere.
+// expand.py: conversions of f16 are instructions where the target has them, and integer arithmetic elsewhere.
 // RUN: relax-opt --expand-floats="target='cpu -mcpu=haswell'" %s | filecheck %s --check-prefixes=NATIVE
 // RUN: relax-opt --expand-floats="target='cpu -mcpu=neoverse-n1'" %s | filecheck %s --check-prefixes=NATIVE
 // RUN: relax-opt --expand-floats="target='cpu -mcpu=haswell -mattr=-f16c'" %s | filecheck %s --check-prefixes=EXPANDED

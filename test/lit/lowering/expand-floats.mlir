@@ -23,7 +23,7 @@ func.func @narrow(%x: vector<4xf64>) -> vector<4xf16> {
   return %0 : vector<4xf16>
 }
 // -----
-// expand_ops.py, lanes.py: f32 and f64 are left alone, and so are integers.
+// expand.py, lanes.py: f32 and f64 are left alone, and so are integers.
 // CHECK-LABEL: func.func @left_alone
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]: f32, %[[Y:[a-z0-9_]+]]: f64, %[[I:[a-z0-9_]+]]: i32)
 // CHECK-NEXT: %[[A:[A-Za-z0-9_]+]] = arith.extf %[[X]] : f32 to f64

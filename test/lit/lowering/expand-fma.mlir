@@ -2,7 +2,7 @@
 // RUN: relax-opt %s --expand-fma="target='cpu -mcpu=x86-64'" | filecheck %s
 // RUN: relax-opt %s --expand-fma="target='cpu -mcpu=haswell'" | filecheck %s --check-prefix=KEPT
 // RUN: relax-opt %s --expand-fma="target='cpu -mcpu=neoverse-n1'" | filecheck %s --check-prefix=KEPT
-// expand_ops.py.
+// expand.py.
 
 // CHECK-LABEL: func.func @single(
 // CHECK-NOT: math.fma

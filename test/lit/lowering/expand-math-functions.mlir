@@ -1,5 +1,5 @@
 // RUN: relax-opt --expand-math="target='cpu -mcpu=haswell'" --split-input-file %s | filecheck %s
-// expand_ops.py (lanes.py): one function per family: math_exp.py, math_log.py, math_trig.py,
+// expand.py (lanes.py): one function per family: math_exp.py, math_log.py, math_trig.py,
 // math_erf.py.
 
 // math_exp: 2^n is the product of two normal numbers, whose bits are halves of a sum's.

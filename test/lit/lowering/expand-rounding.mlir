@@ -2,7 +2,7 @@
 // RUN: relax-opt %s --expand-rounding="target='cpu -mcpu=x86-64'" | filecheck %s
 // RUN: relax-opt %s --expand-rounding="target='cpu -mcpu=x86-64 -mattr=+sse4_1'" | filecheck %s --check-prefix=KEPT
 // RUN: relax-opt %s --expand-rounding="target='cpu -mcpu=neoverse-n1'" | filecheck %s --check-prefix=KEPT
-// expand_ops.py.
+// expand.py.
 
 // KEPT-COUNT-9: math.{{floor|ceil|trunc|roundeven}}
 // KEPT-NOT: arith.

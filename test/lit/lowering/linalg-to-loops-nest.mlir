@@ -1,6 +1,6 @@
 // RUN: relax-opt --linalg-to-loops="target='cpu -mcpu=haswell'" --canonicalize --split-input-file %s | filecheck %s --check-prefixes=CHECK,AVX2
 // RUN: relax-opt --linalg-to-loops="target='cpu -mcpu=neoverse-n1'" --canonicalize --split-input-file %s | filecheck %s --check-prefixes=CHECK,NEON
-// linalg_to_loops.py (loop_nest.py, vector_loops.py, scalar_body.py): which loops there are.
+// vector_loops.py (loop_nest.py, vector_loops.py, scalar_body.py): which loops there are.
 
 // A row that is repeated keeps the loop over rows, and is read at the column only. Four vectors go side by side, as one.
 // CHECK-LABEL: func.func @broadcast

@@ -1,5 +1,5 @@
 // RUN: not relax-opt --lower-checks %s 2>&1 | filecheck %s
-// lower_checks.py: clean-up is for all exits or for errors.
+// checks.py: clean-up is for all exits or for errors.
 
 // CHECK: relax.defer is "always" or "error", not 'sometimes'
 func.func private @release(index)

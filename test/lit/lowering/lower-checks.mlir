@@ -87,7 +87,7 @@ func.func @fine(%n: index) {
   return
 }
 // -----
-// lower_checks.py, errors.py: a status travels through every caller, also through those that have no check themselves.
+// checks.py, errors.py: a status travels through every caller, also through those that have no check themselves.
 func.func private @relax.check.0(i1) attributes {relax.check = {kind = "ValueError", message = "no"}}
 func.func private @relax.propagate(i32)
 func.func private @foreign() -> i32

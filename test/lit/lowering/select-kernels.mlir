@@ -1,7 +1,7 @@
 // RUN: relax-opt --select-kernels="target='cpu -mcpu=haswell'" --split-input-file %s | filecheck %s
 // RUN: relax-opt --select-kernels="target='cpu -mcpu=skylake-avx512'" --split-input-file %s | filecheck %s --check-prefix=AVX512
 
-// softmax.py, rows.py: exponentials of two vectors go side by side, then those of one, then what is left, under a mask. While a
+// row_norms.py, rows.py: exponentials of two vectors go side by side, then those of one, then what is left, under a mask. While a
 // row is scaled, the maximum of the next one is found, unless there is none.
 // CHECK-LABEL: func.func private @softmax
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]: memref<?x?xf32>, %[[OUT:[a-z0-9_]+]]: memref<?x?xf32>)

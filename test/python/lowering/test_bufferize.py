@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from relax_mlir.lowering.bufferize.bufferize import bufferize
+from relax_mlir.lowering.bufferize import bufferize
 from relax_mlir.mlir import ir
 from relax_mlir.transform import Sequential
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from jit import Compiled
 from relax_mlir.lowering.kernels.gemm.lower_contractions import LowerContractions
-from relax_mlir.lowering.kernels.nest.linalg_to_loops import LinalgToLoops
+from relax_mlir.lowering.kernels.nest.vector_loops import LinalgToLoops
 from relax_mlir.mlir import ir
 from relax_mlir.transform import PassContext
 

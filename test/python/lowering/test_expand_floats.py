@@ -7,8 +7,8 @@ from fractions import Fraction
 import ml_dtypes
 import numpy as np
 import pytest
-from relax_mlir.lowering.expand.expand_ops import ExpandFloats, ExpandMath
-from relax_mlir.lowering.kernels.nest.linalg_to_loops import LinalgToLoops
+from relax_mlir.lowering.expand import ExpandFloats, ExpandMath
+from relax_mlir.lowering.kernels.nest.vector_loops import LinalgToLoops
 from relax_mlir.mlir import ir
 from rows_jit import Compiled
 

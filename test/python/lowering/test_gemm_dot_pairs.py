@@ -15,7 +15,7 @@ from jit import Compiled
 from relax_mlir.lowering.base.constant_table import Layout, in_layout
 from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel, emit_gemm
 from relax_mlir.lowering.kernels.gemm.gemm_prepacked import emit_gemm_panels
-from relax_mlir.lowering.kernels.gemm.gemv import MAX_ROWS
+from relax_mlir.lowering.kernels.gemm.gemm_tiling import MAX_ROWS
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
 

@@ -14,7 +14,7 @@ from jit import Compiled
 from relax_mlir import op as R
 from relax_mlir.lowering.kernels.gemm.gemm_tiling import tiling
 from relax_mlir.lowering.kernels.gemm.lower_contractions import LowerContractions
-from relax_mlir.lowering.kernels.nest.linalg_to_loops import LinalgToLoops
+from relax_mlir.lowering.kernels.nest.vector_loops import LinalgToLoops
 from relax_mlir.mlir import ir
 from relax_mlir.runtime import to_numpy
 from relax_mlir.target import Target

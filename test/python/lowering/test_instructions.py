@@ -11,13 +11,13 @@ import sweep
 from jit import lower
 from machine_text import Assembly, Code, destinations
 from math_check import MAX_ULP, MAX_ULP_DOUBLE, loop
-from relax_mlir.lowering.expand.expand_ops import ExpandFma, ExpandMath, ExpandRounding
+from relax_mlir.lowering.expand import ExpandFma, ExpandMath, ExpandRounding
 from relax_mlir.lowering.kernels.attention.attention import emit_weighted_sum
 from relax_mlir.lowering.kernels.attention.attention_pack import Sizes
 from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel, emit_gemm
 from relax_mlir.lowering.kernels.gemm.gemm_blocks import Parts
-from relax_mlir.lowering.kernels.gemm.gemm_dot_pairs import PAIR
 from relax_mlir.lowering.kernels.gemm.gemm_micro import emit_finish, emit_tile
+from relax_mlir.lowering.kernels.gemm.gemm_pack import PAIR
 from relax_mlir.lowering.kernels.gemm.gemm_small_n import emit_narrow
 from relax_mlir.lowering.kernels.gemm.gemm_tiling import tiling
 from relax_mlir.lowering.kernels.gemm.gemv import emit_by_dots

@@ -16,7 +16,7 @@ from math_check import (
     widths,
     worst_error,
 )
-from relax_mlir.lowering.expand.expand_ops import ExpandMath
+from relax_mlir.lowering.expand import ExpandMath
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
 from rows_jit import Compiled

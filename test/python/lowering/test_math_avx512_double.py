@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 from math_check import MAX_ULP_DOUBLE, check_doubles, loop
-from relax_mlir.lowering.expand.expand_ops import ExpandMath
+from relax_mlir.lowering.expand import ExpandMath
 from relax_mlir.mlir import ir
 from rows_jit import Compiled
 

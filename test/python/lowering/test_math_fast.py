@@ -11,7 +11,7 @@ import scipy.special
 from math_check import REFERENCES, loop
 from relax_mlir import op as R
 from relax_mlir.dialects.types import Tensor
-from relax_mlir.lowering.expand.expand_ops import ExpandMath
+from relax_mlir.lowering.expand import ExpandMath
 from relax_mlir.lowering.kernels.math.math_functions import FAST_EXPANSIONS
 from relax_mlir.mlir import ir
 from relax_mlir.runtime import to_numpy

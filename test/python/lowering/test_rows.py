@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 import sweep
-from relax_mlir.lowering.expand.expand_ops import ExpandFloats, ExpandMath
+from relax_mlir.lowering.expand import ExpandFloats, ExpandMath
 from relax_mlir.lowering.kernels.select_kernels import SelectKernels
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target

@@ -21,7 +21,7 @@ from relax_mlir.lowering.base.support import (
     define_support,
     early_support,
 )
-from relax_mlir.lowering.checks.lower_checks import LowerChecks
+from relax_mlir.lowering.checks import LowerChecks
 from relax_mlir.lowering.llvm.to_llvm import code_to_flat
 from relax_mlir.lowering.runtime_lib.vm_builtins import ENTRIES, MEMORY_ADDRESS, builtins_text
 from relax_mlir.mlir import ir

@@ -14,8 +14,7 @@ from relax_mlir import op as R
 from relax_mlir import te
 from relax_mlir.error import ArgumentError, RelaxError
 from relax_mlir.instrument import PassInstrument
-from relax_mlir.lowering.levels import level_table, needed_passes, optional_passes
-from relax_mlir.lowering.pipeline import memory_phases, phases
+from relax_mlir.lowering.pipeline import level_table, memory_phases, needed_passes, optional_passes, phases
 from relax_mlir.runtime import to_numpy
 from relax_mlir.transform import PassContext, PassInfo
 

@@ -10,7 +10,7 @@ import tvm_ffi
 from lowered import compile_module
 from memory_growth import growth
 from relax_mlir import error
-from relax_mlir.lowering.bufferize.bufferize import bufferize
+from relax_mlir.lowering.bufferize import bufferize
 from relax_mlir.runtime import Executable
 from relax_mlir.transform import MLIRPass
 

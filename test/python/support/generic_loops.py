@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from relax_mlir.lowering.expand.expand_ops import ExpandMath
-from relax_mlir.lowering.kernels.nest.linalg_to_loops import LinalgToLoops
+from relax_mlir.lowering.expand import ExpandMath
+from relax_mlir.lowering.kernels.nest.vector_loops import LinalgToLoops
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
 from rows_jit import Compiled

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from relax_mlir.capi import library_path
-from relax_mlir.lowering.expand.expand_ops import ExpandFloats
+from relax_mlir.lowering.expand import ExpandFloats
 from relax_mlir.lowering.llvm.to_llvm import BFloat16Bits
 from relax_mlir.lowering.loops.parallelize_loops import OutlineParallelLoops
 from relax_mlir.mlir import ExecutionEngine, PassManager, ir

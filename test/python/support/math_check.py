@@ -19,7 +19,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import scipy.special
-from relax_mlir.lowering.expand.expand_ops import ExpandMath
+from relax_mlir.lowering.expand import ExpandMath
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
 from rows_jit import Compiled

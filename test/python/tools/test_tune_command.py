@@ -16,7 +16,7 @@ import warm_process
 from distributed import LocalCluster
 from relax_mlir import te
 from relax_mlir.error import ParseError
-from relax_mlir.lowering.strategy.knobs import SizeRow, SizeTable
+from relax_mlir.lowering.strategy.tuned import SizeRow, SizeTable
 from relax_mlir.target import Target
 from relax_mlir.tools import tune_command, tune_driver
 from relax_mlir.tools.tune_driver import read_seconds

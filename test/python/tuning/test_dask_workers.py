@@ -19,7 +19,7 @@ from distributed import Client, LocalCluster
 from relax_mlir import te, tuning
 from relax_mlir.dialects.prim_funcs import seal
 from relax_mlir.error import ArgumentError
-from relax_mlir.lowering.strategy.knobs import Values
+from relax_mlir.lowering.strategy.tuned import Values
 from relax_mlir.tuning import DaskWorkers, Database, Task, create_task
 from relax_mlir.tuning.dask_workers import against, described, explicit, needs_of
 from worker_hooks import leave_marks

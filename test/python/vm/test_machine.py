@@ -23,7 +23,7 @@ from relax_mlir.error import (
     RelaxError,
     UnknownNameError,
 )
-from relax_mlir.lowering.runtime_lib.vm_core import MAX_NESTING
+from relax_mlir.lowering.runtime_lib.vm_builtins import MAX_NESTING
 from relax_mlir.runtime import to_numpy
 from relax_mlir.runtime.memory import memory_stats
 from relax_mlir.vm import ExecBuilder, VirtualMachine

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 from relax_mlir.error import ArgumentError, BytecodeError, RecursionLimitError, RelaxError
-from relax_mlir.lowering.runtime_lib.vm_core import MAX_TRACEBACK
+from relax_mlir.lowering.runtime_lib.vm_builtins import MAX_TRACEBACK
 
 
 def places(

@@ -23,7 +23,7 @@ from relax_mlir.dialects.vm import MatchCode
 from relax_mlir.error import UnsupportedError
 from relax_mlir.ir_queries import callee_of, defining_op, entry_block
 from relax_mlir.lowering.shapes.body import place
-from relax_mlir.lowering.shapes.control import INT64_MAX
+from relax_mlir.lowering.shapes.structure import INT64_MAX
 from relax_mlir.mlir import ir
 from relax_mlir.transform import relax_functions
 from relax_mlir.vm.builtins import FAIL, FAIL_DIVISION, FAIL_LOOP

@@ -1,5 +1,5 @@
 // RUN: relax-opt --emit-ffi-wrappers %s | filecheck %s
-// emit_ffi_wrappers.py (inline_entry.py, signature.py, unpack.py, support.py, errors.py): the entry point checks,
+// emit_ffi_wrappers.py (ffi_wrapper.py, signature.py, unpack.py, support.py, errors.py): the entry point checks,
 // sizes, allocates and calls; that of a function whose calls are short reads its arguments itself.
 
 func.func private @add.shapes(%n: index) -> index { return %n : index }

@@ -1,4 +1,4 @@
-// gemm_dot_pairs.py: where the target has AVX512-BF16 and no AMX, products of bf16 are dot products of pairs.
+// gemm_pack.py: where the target has AVX512-BF16 and no AMX, products of bf16 are dot products of pairs.
 // RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=sapphirerapids -mattr=-amx_bf16'" | filecheck %s
 // RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=skylake-avx512'" | filecheck %s --check-prefix=WIDENED
 

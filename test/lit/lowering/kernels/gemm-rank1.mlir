@@ -1,4 +1,4 @@
-// gemm_rank1.py: products of depth 1 multiply, and sum nothing.
+// gemv.py: products of depth 1 multiply, and sum nothing.
 // RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=skylake-avx512'" | filecheck %s
 // RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=haswell'" | filecheck %s --check-prefix=AVX2
 

@@ -1,4 +1,4 @@
-// gemm.py, gemm_blocks.py, gemm_pack.py, gemm_micro.py, gemm_tiling.py, simd.py: the matrix product follows from the target.
+// gemm.py, gemm_blocks.py, gemm_pack.py, gemm_tiling.py, gemm_micro.py, simd.py: the matrix product follows from the target.
 // RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=haswell'" | filecheck %s --check-prefix=AVX2
 // RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=skylake-avx512'" | filecheck %s --check-prefix=AVX512
 // RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=neoverse-n1'" | filecheck %s --check-prefix=NEON

@@ -1,5 +1,5 @@
 // RUN: relax-opt %s --join-fused-indices --split-input-file | filecheck %s
-// join_fused_indices.py
+// unroll_loops.py
 
 // The quotient and the remainder by the last dimension: element %f of the buffer as a row.
 // CHECK-LABEL: func.func private @fused

@@ -1,5 +1,5 @@
 // RUN: relax-opt %s --specialize-full-tiles --canonicalize --cse | filecheck %s
-// specialize_full_tiles.py
+// unroll_loops.py
 
 // The ends depend on %o alone: the test stands around both loops, and the buffer of the tile is made in both branches.
 // CHECK-LABEL: func.func private @tiles

@@ -1,4 +1,4 @@
-// RUN: python -c "from relax_mlir.lowering.runtime_lib.vm_core import vm_core_text; print(vm_core_text())" | relax-opt | filecheck %s
+// RUN: python -c "from relax_mlir.lowering.runtime_lib.vm_builtins import vm_core_text; print(vm_core_text())" | relax-opt | filecheck %s
 
 // How much of the C stack is left is asked of the system once per thread; a reserve, or a quarter, is kept for callees.
 // CHECK-LABEL: llvm.func internal @relax.vm.stack_left() -> i64

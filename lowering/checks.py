@@ -1,21 +1,4 @@
-"""`lower-checks`: failing functions return a status, and every exit releases acquired resources.
-
-Runs once control flow is flat. A function *may fail* if it calls a check, `relax.propagate`, `cf.assert` or a
-function that may fail. It gets an extra leading i32 result, 0 or -1 (the convention of the TVM FFI: on -1 the
-error has been set), and its callers branch on it.
-
-The attribute `relax.may_fail` also marks a function as failing: a declaration that another compilation unit defines, or
-a definition that such a unit calls.
-
-A call of a declaration `@g(…) -> i32` with the attribute `relax.status_of` = @f calls @f and returns its status instead
-of leaving the caller on failure. @f has the same arguments and no results.
-
-A call of `@relax.leave_if` with a true argument leaves the function, which has no results, without an error.
-
-A call with the attribute `relax.defer` is clean-up: "always" runs on every exit that comes after it in the text of
-the function, "error" only on error exits; the last one runs first. It must be in straight-line code at the function's
-top level (its block dominates what follows); the verifier checks this.
-"""
+"""`lower-checks`: failing functions return a status, and every exit releases acquired resources."""
 
 from __future__ import annotations
 

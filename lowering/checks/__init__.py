@@ -1,1 +1,0 @@
-"""Run-time checks become status codes and error exits."""
