@@ -16,7 +16,8 @@ import seed_modules
 import torch
 from call_arguments import calls_of
 from mutants import Mutant
-from reference import OPS, plain
+from reference import OPS
+from reference_values import plain
 from relax_mlir import op as R
 from relax_mlir.dialects.types import struct_info
 

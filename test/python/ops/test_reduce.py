@@ -1,112 +1,84 @@
-"""Reductions against NumPy: any axes, symbolic shapes, every dtype, NaN, no elements."""
+"""Reductions and scans: any axes, symbolic shapes, every dtype, NaN, infinities, no elements, long sums."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
-import relax_mlir as rx
-from harness import ALL, FLOATS, Array, Suite, numbers, special_values
+import sweep
+from harness import (
+    ALL,
+    FLOATS,
+    INTEGERS,
+    NUMBERS,
+    SHORT_FLOATS,
+    SIZES,
+    Suite,
+    compiled,
+    numbers,
+    special_values,
+)
+from reference import OPS, REDUCTIONS
+from reference_values import plain
 from relax_mlir import op as R
-from relax_mlir.dialects.types import Tensor
-from relax_mlir.error import DTypeError, RelaxError, ShapeError
-from relax_mlir.runtime import to_numpy
+from relax_mlir.dialects import dtypes
 
-TRUTHS = {"all": (R.all, np.all), "any": (R.any, np.any)}
 NON_EMPTY = ({"n": 1, "m": 1, "k": 1}, {"n": 3, "m": 17, "k": 5}, {"n": 33, "m": 2, "k": 9})
-
-
-def keeping_dtype(reference: Callable[..., Any]) -> Callable[..., Array]:
-    """NumPy widens small integers; Relax keeps their dtype."""
-    return lambda x, **axes: np.asarray(reference(x, dtype=x.dtype, **axes))
-
-
-REDUCTIONS = {
-    "max": (R.max, np.max),
-    "mean": (R.mean, np.mean),
-    "min": (R.min, np.min),
-    "prod": (R.prod, keeping_dtype(np.prod)),
-    "std": (R.std, np.std),
-    "sum": (R.sum, keeping_dtype(np.sum)),
-    "variance": (R.variance, np.var),
-}
+NAMES = [name for name in REDUCTIONS if not name.startswith("logical")]
 FLOAT_ONLY = ("mean", "std", "variance")
-NO_EMPTY = ("max", "min")
-ALIKE = (("sum", "mean", "prod"), ("max", "min"), ("std", "variance"), ("argmax", "argmin"))
-POSITIONS = {"argmax": (R.argmax, np.argmax), "argmin": (R.argmin, np.argmin)}
+POSITIONS = ("argmax", "argmin")
+NO_EMPTY = ("max", "min", *POSITIONS)
+ALIKE = (("sum", "mean", "prod"), ("max", "min"), ("std", "variance"), POSITIONS)
 
 
-def add_case(
-    suite: Suite,
-    name: str,
-    dtype: str,
-    shape: tuple[int | str, ...],
-    sizes: Sequence[Mapping[str, int]] = (),
-    **kwargs: Any,
-) -> None:
-    """One reduction with the axis and keepdims of `kwargs`, on shapes where NumPy allows it."""
-    build, reference = {**REDUCTIONS, **POSITIONS}[name]
-    axes = {k: tuple(v) if isinstance(v, list) else v for k, v in kwargs.items()}
-    allows_empty = name not in NO_EMPTY and name not in POSITIONS
-    more = {"sizes": sizes or NON_EMPTY} if sizes or not allows_empty else {}
-    suite.add(
+def reduce(suite: Suite, name: str, shape: str, sizes: Any = (), **axes: Any) -> None:
+    """One reduction on shapes where NumPy allows it."""
+    suite.use(
         name,
-        lambda x: build(x, **kwargs),
-        lambda x: reference(x, **axes),
-        [Tensor(shape, dtype)],
+        shape,
         draw=numbers(-2, 2) if name == "prod" else numbers(),
-        tolerance={"float16": 4e-3, "bfloat16": 2e-2, "float32": 2e-5}.get(dtype),
-        **more,
+        tolerance={"float16": 4e-3, "bfloat16": 2e-2, "float32": 2e-5}.get(suite.dtype),
+        sizes=sizes or (NON_EMPTY if name in NO_EMPTY else SIZES),
+        **axes,
     )
 
 
 @pytest.mark.parametrize("dtype", ALL)
 def test_dtypes(dtype: str) -> None:
     suite = Suite.of(dtype, ALL)
-    for name in REDUCTIONS:
-        if (name in FLOAT_ONLY and dtype not in FLOATS) or (name not in NO_EMPTY and dtype == "bool"):
-            continue
-        add_case(suite, name, dtype, ("n", "m"), axis=1)
-    for name in POSITIONS:
-        add_case(suite, name, dtype, ("n", "m"), axis=1)
+    for name in (*NAMES, *POSITIONS):
+        if not (name in FLOAT_ONLY and dtype not in FLOATS) and (name in NO_EMPTY or dtype != "bool"):
+            reduce(suite, name, "n m", axis=1)
     suite.run(test_dtypes)
 
 
-@pytest.mark.parametrize("name", [*REDUCTIONS, *POSITIONS])
+@pytest.mark.parametrize("name", [*NAMES, *POSITIONS])
 def test_axes(name: str) -> None:
     """Axes that are computed in the same way alternate in `make test`."""
     suite = Suite((name, next(alike for alike in ALIKE if name in alike)))
-    shape = ("n", "m", "k")
     choices: list[int | list[int] | None] = [None, 0, -1]
-    if name in REDUCTIONS:
+    if name in NAMES:
         choices += [[0, 2], [1, -1], []]
     for index, axis in enumerate(choices):
-        add_case(suite, name, "float32", shape, axis=axis, keepdims=index % 2 == 1)
-    add_case(suite, name, "float32", shape, axis=None, keepdims=True)
-    add_case(suite, name, "float32", (3, "m"), axis=0)
-    add_case(suite, name, "float32", (), axis=None)
+        reduce(suite, name, "n m k", axis=axis, keepdims=index % 2 == 1)
+    reduce(suite, name, "n m k", axis=None, keepdims=True)
+    reduce(suite, name, "3 m", axis=0)
+    reduce(suite, name, "", axis=None)
     suite.run()
 
 
 def test_special_values() -> None:
-    """NaN takes precedence; the first of equal elements is chosen; infinities."""
+    """NaN takes precedence; the first of equal elements is chosen; infinities; a variance is not cancelled."""
     suite = Suite()
     for dtype in FLOATS:
         values = special_values(dtype)
         finite = values[np.isfinite(values.astype(np.float64))]
         inputs = [[values], [finite], [np.repeat(finite, 3)], [np.full(5, -np.inf).astype(values.dtype)]]
-        for name in ("max", "min", "argmax", "argmin"):
-            build, reference = {**REDUCTIONS, **POSITIONS}[name]
-            suite.add(name, build, reference, [Tensor(("n",), dtype)], inputs=inputs, sizes=NON_EMPTY)
-    suite.run()
-
-
-def test_variance_is_not_cancelled() -> None:
-    suite = Suite()
-    values = np.float32(10000) + np.arange(64, dtype=np.float32) / 64
-    suite.add("variance", R.variance, np.var, [Tensor(("n",), "float32")], inputs=[[values]], sizes=())
+        for name in NO_EMPTY:
+            suite.use(name, f"n {dtype}", inputs=inputs, sizes=NON_EMPTY)
+    suite.use("variance", "n", inputs=[[np.float32(10000) + np.arange(64, dtype=np.float32) / 64]])
     suite.run()
 
 
@@ -119,8 +91,8 @@ def test_columns_of_long_rows(dtype: str) -> None:
     suite = Suite.of(dtype, COLUMNS)
     sizes = [{"k": k, "n": n, "m": m} for k, n, m in ((1, 1, 512), (2, 4, 517), (3, 7, 2051))]
     for name in ("max", "sum"):
-        for shape, axis in ((("n", "m"), 0), ((3, "n", "m"), 1), (("k", "n", "m"), [0, 1])):
-            add_case(suite, name, dtype, shape, sizes, axis=axis)
+        for shape, axis in (("n m", 0), ("3 n m", 1), ("k n m", [0, 1])):
+            reduce(suite, name, shape, sizes, axis=axis)
     suite.run(test_columns_of_long_rows)
 
 
@@ -136,25 +108,22 @@ def test_columns_of_long_rows(dtype: str) -> None:
 )
 def test_long_sums_lose_few_digits(shape: tuple[int, ...], axis: int | tuple[int, ...]) -> None:
     """Sums along any axis are computed in blocks: the plain order is 70 to 200 ulp off."""
-    bb, x = rx.BlockBuilder(), rx.Var("x", Tensor([f"n{i}" for i in range(len(shape))], "float32"))
-    with bb.function("main", [x]):
-        names = ("sum", "mean", "variance")
-        results = [bb.emit(REDUCTIONS[name][0](x, axis=axis, keepdims=True)) for name in names]
-        bb.emit_func_output(tuple(results))
+    names = ("sum", "mean", "variance")
+    function = compiled(
+        lambda x: tuple(getattr(R, name)(x, axis=axis, keepdims=True) for name in names),
+        "n0 n1 n2"[: 3 * len(shape)],
+    )
     values = np.random.default_rng(13).random(shape, dtype=np.float32)
-    for name, result in zip(names, rx.build(bb.get())["main"](values), strict=True):
-        expected = REDUCTIONS[name][1](values.astype(np.float64), axis=axis, keepdims=True)
+    for name, result in zip(names, function(values), strict=True):
+        (expected,) = plain(OPS[name](values.astype(np.float64), axis, True))
         ulp = np.spacing(expected.astype(np.float32)).astype(np.float64)
-        assert np.max(np.abs(to_numpy(result) - expected) / ulp) < 40
+        assert np.max(np.abs(result - expected) / ulp) < 40
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
 def test_positions_in_long_rows(dtype: str) -> None:
     """Rows over several blocks of the kernel: ties, NaN anywhere, only the worst value."""
-    suite = Suite()
-    for name in POSITIONS:
-        suite.add(name, lambda x, f=POSITIONS[name][0]: f(x, axis=1), np.copy, [Tensor(("n", "m"), dtype)])
-    functions = rx.build(suite.module())
+    function = compiled(lambda x: [getattr(R, name)(x, axis=1) for name in POSITIONS], f"n m {dtype}")
     rng = np.random.default_rng(12)
     for length in (1, 7, 8, 127, 128, 129, 256, 257, 1000, 4099):
         x = rng.integers(-60, 60, size=(9, length)).astype(dtype)
@@ -164,67 +133,182 @@ def test_positions_in_long_rows(dtype: str) -> None:
             x[5] *= 0.0
         else:
             x[0], x[1] = np.iinfo(x.dtype).min, np.iinfo(x.dtype).max
-        for index, (name, (_, reference)) in enumerate(POSITIONS.items()):
-            got = np.from_dlpack(functions[f"{name}_{index}"](x))
-            np.testing.assert_array_equal(got, reference(x, axis=1), err_msg=f"{name} of {length}")
+        for name, found in zip(POSITIONS, function(x), strict=True):
+            np.testing.assert_array_equal(found, OPS[name](x, 1), err_msg=f"{name} of {length}")
 
 
-@pytest.mark.parametrize("name", ["max", "min", "argmax", "argmin"])
+@pytest.mark.parametrize("name", NO_EMPTY)
 def test_no_elements(name: str) -> None:
     """Like NumPy's argmax: an error, unless the result has no elements either."""
-    build, _ = {**REDUCTIONS, **POSITIONS}[name]
-    suite = Suite()
-    suite.add(name, lambda x: build(x, axis=1), np.copy, [Tensor(("n", "m"), "float32")])
-    function = rx.build(suite.module())[f"{name}_0"]
+    function = compiled(lambda x: getattr(R, name)(x, axis=1), "n m")
     with pytest.raises(Exception, match=f"{name}: no elements to reduce: dimension 1 of the tensor is 0"):
         function(np.zeros((2, 0), np.float32))
-    assert tuple(function(np.zeros((0, 0), np.float32)).shape) == (0,)
-    assert tuple(function(np.zeros((0, 3), np.float32)).shape) == (0,)
-
-
-@pytest.mark.parametrize(
-    ("build", "dtype", "error", "message"),
-    [
-        (lambda x: R.mean(x), "int32", DTypeError, "mean: operand 'x' has dtype int32, expected a float"),
-        (lambda x: R.sum(x), "bool", DTypeError, "sum: operand 'x' has dtype bool, expected a number"),
-        (
-            lambda x: R.sum(x, axis=2),
-            "float32",
-            ShapeError,
-            "sum: axis 2 is out of range for a tensor of rank 2",
-        ),
-        (lambda x: R.sum(x, axis=[0, -2]), "float32", ShapeError, "name a dimension twice"),
-        (lambda x: R.argmax(x, axis=[0]), "float32", RelaxError, "argmax: 'axis' is .*, expected an int"),
-    ],
-)
-def test_wrong_arguments(build: Callable[..., Any], dtype: str, error: type[Exception], message: str) -> None:
-    suite = Suite()
-    suite.add("wrong", build, np.copy, [Tensor(("n", "m"), dtype)], sizes=())
-    with pytest.raises(error, match=message):
-        suite.module()
+    assert function(np.zeros((0, 0), np.float32)).shape == (0,)
+    assert function(np.zeros((0, 3), np.float32)).shape == (0,)
 
 
 @pytest.mark.parametrize("dtype", ALL)
 def test_truth(dtype: str) -> None:
     """NaN is true; `all` of no elements is true, `any` is false."""
     suite = Suite.of(dtype, ALL)
-    for name, (build, reference) in TRUTHS.items():
+    draw = numbers(0, 1.01) if dtype != "bool" else numbers()
+    row = special_values(dtype)
+    for name in ("all", "any"):
         for axis, keepdims in ((None, False), (0, False), (-1, True), ([0, 2], False)):
-            axes = tuple(axis) if isinstance(axis, list) else axis
-            suite.add(
-                name,
-                lambda x, b=build, a=axis, k=keepdims: b(x, a, k),
-                lambda x, r=reference, a=axes, k=keepdims: np.asarray(r(x, axis=a, keepdims=k)),
-                [Tensor(("n", "m", "k"), dtype)],
-                draw=numbers(0, 1.01) if dtype != "bool" else numbers(),
-            )
-        row = special_values(dtype)
-        suite.add(
-            name,
-            lambda x, b=build: b(x, 1),
-            lambda x, r=reference: r(x, 1),
-            [Tensor(("n", "m"), dtype)],
-            inputs=[[row[:, None]], [row[None]]],
-        )
-        suite.add(name, build, lambda x, r=reference: np.asarray(r(x)), [Tensor((), dtype)])
+            suite.use(name, "n m k", axis=axis, keepdims=keepdims, draw=draw)
+        suite.use(name, "n m", axis=1, inputs=[[row[:, None]], [row[None]]], sizes=SIZES)
+        suite.use(name, "")
     suite.run(test_truth)
+
+
+@pytest.mark.parametrize("dtype", sweep.quick(FLOATS, "float32", "bfloat16"))
+def test_logsumexp(dtype: str) -> None:
+    suite = Suite.of(dtype, SHORT_FLOATS)
+    kind, large = dtypes.dtype(dtype).numpy, 200 if dtype == "float16" else 2000
+    rows = [[np.full((3, 2), value).astype(kind)] for value in (-np.inf, np.inf, np.nan)]
+    for axis, keepdims in ((0, False), (-1, True), (None, False), ([0, 1], True)):
+        options = {"inputs": rows, "sizes": SIZES, "draw": numbers(-large, large)}
+        suite.use("logsumexp", "n m", axis=axis, keepdims=keepdims, **options)
+    suite.use("logsumexp", "")
+    suite.run(test_logsumexp)
+
+
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_sums_that_undo_a_broadcast(dtype: str) -> None:
+    suite = Suite.of(dtype, NUMBERS)
+    options = {"tolerance": {"float16": 1e-2, "bfloat16": 4e-2, "float32": 2e-5}.get(dtype)}
+    for target in ("m", "n 1", "2 n m", "1 1", ""):
+        shape = tuple(int(word) if word.isdecimal() else word for word in target.split())
+        suite.use("collapse_sum_to", "2 n m", shape=shape, **options)
+        suite.use("collapse_sum_like", "2 n m", f"{target} int8", **options)
+    suite.run(test_sums_that_undo_a_broadcast)
+
+
+SCANS = ("cumsum", "cumprod")
+SCAN_SIZES = ({"n": 1, "m": 1}, {"n": 0, "m": 3}, {"n": 3, "m": 0}, {"n": 7, "m": 33}, {"n": 18, "m": 5})
+
+
+def scan(
+    suite: Suite, name: str, shape: str, axis: int | None, exclusive: bool = False, dtype: str = "float32"
+) -> None:
+    suite.use(
+        name,
+        f"{shape} {dtype}",
+        axis=axis,
+        exclusive=exclusive,
+        draw=numbers(-1.5, 1.5) if dtype in FLOATS else numbers(-3, 3),
+        sizes=SCAN_SIZES,
+        tolerance={"float32": 2e-7, "float64": 1e-13, "float16": 6e-4, "bfloat16": 5e-3}.get(dtype),
+    )
+
+
+@pytest.mark.parametrize("name", SCANS)
+def test_scans_along_axes_of_size_one(name: str) -> None:
+    """Along one of several of them, and with other axes: the loop reduces to one slice, which is the whole tensor."""
+    suite = Suite()
+    shapes = ("1 n 4 1", "n 1", "1 n", "1 1 n 1", "1", "1 1")
+    cases = [(s, axis, e) for s in shapes for axis in range(len(s.split())) for e in (False, True)]
+    types = ("float32", "bfloat16", "uint8", "int64")
+    for dtype in types:
+        for case in sweep.turn(dtype, types, sweep.turn(name, SCANS, cases)):
+            scan(suite, name, *case, dtype)
+    suite.run()
+
+
+@pytest.mark.parametrize("name", SCANS)
+def test_scans(name: str) -> None:
+    """The two ops alternate."""
+    suite = Suite((name, SCANS))
+    for exclusive in (False, True):
+        for axis in (0, 1, -1, None):
+            scan(suite, name, "n 4 m", axis, exclusive)
+    for shape, axis in (("m 5", 0), ("n 64", 0), ("m 1", 0), ("n 37", 1)):
+        scan(suite, name, shape, axis)
+    for shape in ("3 0", "0 3", "2 5", "1 4", "2 1030"):
+        scan(suite, name, shape, 0)
+        scan(suite, name, shape, 1)
+    for number, dtype in enumerate(NUMBERS):
+        scan(suite, name, "n m", 1, bool(number % 2), dtype)
+        scan(suite, name, "n m", 0, not number % 2, dtype)
+    suite.run()
+
+
+def test_dtypes_of_scans() -> None:
+    """The dtype of the result is given; integers wrap around; a scalar has one element."""
+    suite = Suite()
+    for source, target in (
+        ("bool", "int32"),
+        ("int8", "int64"),
+        ("float16", "float32"),
+        ("int32", "float32"),
+    ):
+        suite.use("cumsum", f"n m {source}", axis=0, dtype=target, sizes=SCAN_SIZES, tolerance=1e-6)
+    for dtype in INTEGERS:
+        suite.use("cumsum", f"n {dtype}", axis=0, inputs=[[np.full(41, np.iinfo(dtype).max, dtype)]])
+    for exclusive in (False, True):
+        suite.use("cumsum", "", exclusive=exclusive)
+    suite.run()
+
+
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_scans_from_the_end(dtype: str) -> None:
+    suite = Suite.of(dtype, NUMBERS)
+    options = {"draw": numbers(0, 1.01), "tolerance": 2e-2 if dtype.endswith("16") else None}
+    for exclusive in (False, True):
+        for axis in (0, 1, None):
+            suite.use("cumsum", "n m", axis=axis, exclusive=exclusive, reverse=True, **options)
+    suite.run(test_scans_from_the_end)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+def test_special_values_in_scans(dtype: str) -> None:
+    """NaN and infinities affect only later elements, at each position of a vector; products after a zero are zero."""
+    sums, products, rows = (
+        compiled(lambda x, f=f, axis=axis: f(x, axis), f"n m {dtype}")
+        for f, axis in ((R.cumsum, 1), (R.cumprod, 0), (R.cumprod, 1))
+    )
+    rng, kind = np.random.default_rng(2), dtypes.dtype(dtype).numpy
+    for special in (np.nan, np.inf, -np.inf, 0.0):
+        x = rng.uniform(0.5, 2, (21, 21)).astype(kind)
+        np.fill_diagonal(x, special)
+        x[3, 19] = -np.inf
+        for function, compute, axis in ((sums, np.cumsum, 1), (products, np.cumprod, 0)):
+            with np.errstate(all="ignore"):
+                want = compute(x.astype(np.float64), axis=axis).astype(kind)
+            np.testing.assert_allclose(function(x).astype("f8"), want.astype("f8"), rtol=1e-2)
+    # Products of later elements would overflow if they were computed first.
+    x = np.full((3, 40), float(ml_dtypes.finfo(kind).max), kind)
+    x[:, 0] = 0
+    assert (rows(x).astype("f8") == 0).all()
+
+
+def test_long_scans_of_float32() -> None:
+    """Each result is the rounded float64 one, except for ties that float64 cannot distinguish: within 0.51 ulp."""
+    sums = np.random.default_rng(5).normal(size=200_000, loc=0.1).astype(np.float32)
+    products = np.random.default_rng(6).uniform(0.99, 1.01, 5001).astype(np.float32)
+    for name, x in (("cumsum", sums), ("cumprod", products)):
+        want = getattr(np, name)(x.astype(np.longdouble))
+        have = compiled(lambda x, name=name: getattr(R, name)(x), "n")(x)
+        assert np.abs((have - want) / np.spacing(np.abs(want.astype(np.float32)))).max() <= 0.51
+
+
+def test_memory_around_a_scan() -> None:
+    """Only the result is written, whatever the size; inputs need not be contiguous."""
+    both = [compiled(lambda x, axis=axis: R.cumsum(x, axis), "n m", finish=False) for axis in (0, 1)]
+    rng = np.random.default_rng(7)
+    for shape in ((1, 1), (3, 9), (5, 31), (2, 70), (17, 3), (3, 1100)):
+        x = rng.normal(size=(shape[1], 2 * shape[0])).astype(np.float32).T[::2]
+        for axis, function in enumerate(both):
+            guarded = np.full(x.size + 64, 7, np.float32)
+            out = guarded[: x.size].reshape(x.shape)
+            function.call_into(out, x)
+            assert (guarded[x.size :] == 7).all()
+            np.testing.assert_allclose(out, np.cumsum(x.astype("f8"), axis), rtol=1e-5, atol=1e-5)
+
+
+def test_scans_on_two_threads() -> None:
+    x = np.random.default_rng(8).normal(size=(300, 4000)).astype(np.float32)
+    for axis in (0, 1):
+        build = lambda x, axis=axis: R.cumsum(x, axis)  # noqa: E731
+        one, two = (compiled(build, "n m", target=f"cpu -num-threads={count}")(x) for count in (1, 2))
+        np.testing.assert_array_equal(one, two)

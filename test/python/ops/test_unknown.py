@@ -13,7 +13,7 @@ import relax_mlir as rx
 import sweep
 import tvm_ffi
 from every_op import SCALAR, THOROUGH, Array, specs
-from reference import plain
+from reference_values import plain
 from relax_mlir import op as R
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.base import op_classes

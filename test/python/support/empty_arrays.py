@@ -26,7 +26,7 @@ import sweep
 import tvm_ffi
 from empty_programs import HUGE, SECONDS
 from every_op import FEW, SCALAR, THOROUGH, Array, specs
-from reference import plain
+from reference_values import plain
 from relax_mlir.error import OutOfMemoryError, RelaxError
 from relax_mlir.runtime import to_numpy
 

@@ -4,16 +4,20 @@ Compiling costs far more than running, so a test collects its cases in one `Suit
 dtype:
 
 >>> suite = Suite()
->>> suite.add("exp", R.exp, np.exp, [Tensor(("n", 3), "float32")])
+>>> suite.use("sum", "n 3", axis=1)
+>>> suite.both(lambda R, x, y: R.exp(x + y), "n 3", "3")
 >>> suite.run()
 
-Shapes are drawn from `SIZES` unless the case brings its own inputs. References get the inputs in float64 (floats) or
-unchanged (other dtypes); their results are converted to the dtype of the result.
+The expected results are those of `reference.OPS`. Shapes are drawn from `SIZES` unless the case brings its own inputs.
+References get the inputs in float64 (floats) or unchanged (other dtypes); their results are converted to the dtype of
+the result.
 """
 
 from __future__ import annotations
 
 import functools
+import inspect
+import operator
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +27,9 @@ import numpy as np
 import relax_mlir as rx
 import sweep
 import tvm_ffi
-from reference import plain
+from reference import OPS
+from reference_values import Inexact, plain
+from relax_mlir import op as R
 from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.types import Tensor
@@ -86,10 +92,119 @@ def special_values(dtype: str) -> Array:
     return np.array(values).astype(found.numpy)
 
 
+def tensor(text: str, dtype: str = "float32") -> Tensor:
+    """The tensor of a text like ``n 2*m 3``, or ``n 4 int8``; ``?``: an unknown size, ``*``: unknown dimensions."""
+    words = text.split()
+    dtype = words.pop() if words and words[-1] in ALL else dtype
+    dims = [int(word) if word.isdecimal() else None if word == "?" else word for word in words]
+    return Tensor(None if words == ["*"] else dims, dtype)
+
+
+class ReferenceOps:
+    """The reference as a namespace like `relax_mlir.op`: the same call computes on arrays.
+
+    Attributes may be formulas of the sizes of the case.
+    """
+
+    def __init__(self, sizes: Mapping[str, int], builders: Any = R, prefix: str = "") -> None:
+        self._sizes, self._builders, self._prefix = sizes, builders, prefix
+
+    def __getattr__(self, name: str) -> Any:
+        op, builder = self._prefix + name, getattr(self._builders, name)
+        if inspect.ismodule(builder):
+            return ReferenceOps(self._sizes, builder, f"{op}.")
+
+        def call(*arguments: Any, **more: Any) -> Any:
+            bound = inspect.signature(builder).bind(*arguments, **more)
+            last = max(list(bound.signature.parameters).index(each) for each in bound.arguments) + 1
+            bound.apply_defaults()
+            found = OPS[op](*map(self._attribute, [*bound.arguments.values()][:last]))
+            several = isinstance(found, list | tuple) and op != "shape_of"
+            values = [
+                item.value if isinstance(item, Inexact) else item for item in (found if several else [found])
+            ]
+            return values if several else values[0]
+
+        return call
+
+    def _attribute(self, value: Any) -> Any:
+        if isinstance(value, list | tuple):
+            return type(value)(map(self._attribute, value))
+        if not isinstance(value, str):
+            return value
+        try:
+            formula = symbolic.parse(value)
+        except Exception:  # a text of another kind
+            return value
+        known = set(symbolic.symbols(formula)) <= set(self._sizes)
+        return symbolic.evaluate(formula, self._sizes) if known else value
+
+
+def sizes_of(params: Sequence[Tensor], arrays: Sequence[Array]) -> dict[str, int]:
+    """The sizes that the shapes of parameters name."""
+    return {
+        str(dim): size
+        for param, array in zip(params, arrays, strict=True)
+        for dim, size in zip(param.shape or (), array.shape, strict=True)
+        if str(dim).isidentifier()
+    }
+
+
+def functions(
+    builds: Mapping[Any, Any],
+    *shapes: str | Tensor,
+    target: str = "cpu",
+    mode: str = "native",
+    finish: bool = True,
+) -> dict[Any, Callable[..., Any]]:
+    """Functions ``build(*params)``, compiled as one module, from arrays to arrays.
+
+    A value of `builds` may be a tuple of the function and of the shapes of its parameters.
+    """
+    bb = rx.BlockBuilder()
+    for number, given in enumerate(builds.values()):
+        build, *own = given if isinstance(given, tuple) else (given, *shapes)
+        infos = [tensor(each) if isinstance(each, str) else each for each in own]
+        params = [rx.Var(f"x{i}", info) for i, info in enumerate(infos)]
+        with bb.function(f"f{number}", params):
+            bb.emit_func_output(build(*params))
+    executable = rx.build(bb.get(), target, exec_mode=mode)
+
+    def arrays(function: Any) -> Callable[..., Any]:
+        return lambda *given: as_arrays(function(*given))
+
+    made = [executable[f"f{number}"] for number in range(len(builds))]
+    return dict(zip(builds, map(arrays, made) if finish else made, strict=True))
+
+
+def compiled(build: Callable[..., Any], *shapes: str | Tensor, **options: Any) -> Any:
+    """The function ``build(*params)``, compiled, from arrays to arrays; `finish` False: as the executable has it."""
+    return functions({"": build}, *shapes, **options)[""]
+
+
+def as_arrays(found: Any) -> Any:
+    """A result as an array, or a list of arrays."""
+    several = isinstance(found, tuple | list | tvm_ffi.Array)
+    return [to_numpy(item) for item in found] if several else to_numpy(found)
+
+
+def close(found: Array, wanted: Any, tolerance: float | None = None, context: object = "") -> None:
+    """Assert the shape and dtype of a result, and its values as precisely as the dtype allows."""
+    wanted = np.asarray(wanted)
+    assert found.shape == wanted.shape, f"{context}: {found.shape}, not {wanted.shape}"
+    tolerance = TOLERANCE.get(str(found.dtype), 0) if tolerance is None else tolerance
+    have, want = found.astype(np.float64), wanted.astype(np.float64)
+    np.testing.assert_allclose(have, want, tolerance, tolerance, err_msg=str(context))
+
+
 def pairs(values: Array) -> tuple[Array, Array]:
     """All pairs of `values`, as two vectors."""
     left, right = np.meshgrid(values, values, indexing="ij")
     return np.ascontiguousarray(left.reshape(-1)), np.ascontiguousarray(right.reshape(-1))
+
+
+OPTIONS = ("inputs", "draw", "sizes", "tolerance", "precision")
+"""Options of `Suite.add` that no op has as an attribute."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +217,8 @@ class Case:
     params: Sequence[Tensor]
     inputs: Sequence[Sequence[Array]]
     tolerance: float | None
+    precision: Any = np.float64
+    """The dtype in which the reference gets floats."""
 
 
 @dataclass
@@ -115,13 +232,14 @@ class Suite:
     turn: tuple[str, Sequence[str]] | None = None
     types: tuple[str, ...] = ()
     prefix: str = ""
+    dtype: str = "float32"
     cases: list[Case] = field(default_factory=list)
 
     @staticmethod
     def of(dtype: str, dtypes: Sequence[str]) -> Suite:
         """The suite of an element type in a sweep over several, which alternate over the cases (`sweep.partners`)."""
         types = tuple(dtypes) if dtype in dtypes else ()
-        return Suite((dtype, sweep.partners(dtype, dtypes)), types, f"{dtype}_")
+        return Suite((dtype, sweep.partners(dtype, dtypes)), types, f"{dtype}_", dtype)
 
     @property
     def chosen(self) -> Sequence[Case]:
@@ -139,6 +257,7 @@ class Suite:
         draw: Draw | Sequence[Draw] | None = None,
         sizes: Sequence[Mapping[str, int]] = SIZES,
         tolerance: float | None = None,
+        precision: Any = np.float64,
     ) -> None:
         """A function ``name(*params)`` whose body is ``build(*params)``.
 
@@ -147,9 +266,33 @@ class Suite:
         given.
         """
         inputs = [*_drawn(params, draw or numbers(), sizes), *inputs]
-        self.cases.append(
-            Case(f"{self.prefix}{name}_{len(self.cases)}", build, reference, params, inputs, tolerance)
-        )
+        name = f"{self.prefix}{name}_{len(self.cases)}"
+        self.cases.append(Case(name, build, reference, params, inputs, tolerance, precision))
+
+    def both(self, build: Callable[..., Any], *shapes: str | Tensor, **options: Any) -> None:
+        """A function whose body is ``build(R, *params)``; the expected result is that of `reference`.
+
+        `shapes`: as of `tensor`, by default of the suite's dtype. `options`: those of `add`. Inputs without `sizes`
+        stand alone.
+        """
+        params = [tensor(each, self.dtype) if isinstance(each, str) else each for each in shapes]
+        name = options.pop("name", build.__name__ if build.__name__.isidentifier() else "case")
+        if "inputs" in options:
+            options.setdefault("sizes", ())
+
+        def reference(*arrays: Array) -> Any:
+            return build(ReferenceOps(sizes_of(params, arrays)), *arrays)
+
+        self.add(name, functools.partial(build, R), reference, params, **options)
+
+    def use(self, op: str, *shapes: str | Tensor, joined: bool = False, **attributes: Any) -> None:
+        """An op with these attributes; `joined`: the params are the elements of one operand."""
+        options = {key: attributes.pop(key) for key in OPTIONS if key in attributes}
+
+        def build(ops: Any, *params: Any) -> Any:
+            return operator.attrgetter(op)(ops)(*([[*params]] if joined else params), **attributes)
+
+        self.both(build, *shapes, name=op.replace(".", "_"), **options)
 
     def run(self, test: Callable[[str], None] | None = None) -> None:
         """Compile all cases and compare each result with its reference.
@@ -243,15 +386,15 @@ def compare(case: Case, arrays: Sequence[Array], result: Any) -> None:
     found = list(result) if isinstance(result, tuple | list | tvm_ffi.Array) else [result]
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # NumPy's mean of nothing
-        expected = plain(case.reference(*map(_precise, arrays)))
+        expected = plain(case.reference(*(_precise(array, case.precision) for array in arrays)))
     assert len(found) == len(expected), f"{case.name}: {len(found)} results, expected {len(expected)}"
     for have, want in zip(map(to_numpy, found), expected, strict=True):
         _compare_one(case, arrays, have, want)
 
 
-def _precise(array: Array) -> Array:
+def _precise(array: Array, precision: Any = np.float64) -> Array:
     is_float = dtypes.dtype(array.dtype).is_float
-    return array.astype(np.float64) if is_float else array
+    return array.astype(precision) if is_float else array
 
 
 def _compare_one(case: Case, arrays: Sequence[Array], have: Array, want: Array) -> None:

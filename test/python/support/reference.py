@@ -1,69 +1,33 @@
 """The result of each op on NumPy arrays: floats are computed in float64, other dtypes are unchanged.
 
-`OPS` has a function per op, with the parameters of the op's builder. A result of floats may be `Inexact`.
+`OPS` has a function per op, with the parameters of the op's builder in their order; ops of neural networks, images and
+detection are in `reference_networks`. A result of floats may be `Inexact`.
 """
 
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 from philox import philox
+from reference_networks import NETWORKS
+from reference_values import (
+    SMALLEST_NORMAL,
+    Array,
+    Axes,
+    Inexact,
+    Reference,
+    axes_of,
+    convert,
+    held_dtype,
+    holds_floats,
+    is_float,
+    numpy_dtype,
+)
 from scipy import special
-
-Array = np.ndarray[Any, Any]
-Reference = Callable[..., Any]
-Axes = int | Sequence[int] | None
-BFLOAT = np.dtype(ml_dtypes.bfloat16)
-FLOATS = ("float64", "float32", "float16", "bfloat16")
-SMALLEST_NORMAL = 2.0**-126
-"""Of float32."""
-
-
-@dataclass(frozen=True)
-class Inexact:
-    """A float result whose rounding error is relative to `magnitude` (the sum of the absolute terms, say)."""
-
-    value: Any
-    magnitude: Any
-
-
-def numpy_dtype(dtype: str) -> np.dtype[Any]:
-    """The NumPy dtype of a Relax one."""
-    return BFLOAT if dtype == "bfloat16" else np.dtype(dtype)
-
-
-def is_float(dtype: str) -> bool:
-    """True if `dtype` is a float."""
-    return dtype in FLOATS
-
-
-def held_dtype(dtype: str) -> np.dtype[Any]:
-    """The dtype of the arrays that represent values of `dtype`: float64 for floats."""
-    return np.dtype(np.float64) if is_float(dtype) else numpy_dtype(dtype)
-
-
-def plain(result: Any) -> list[Array]:
-    """The arrays of a result, without tolerances."""
-    items = result if isinstance(result, list | tuple) else [result]
-    arrays = [np.asarray(item.value if isinstance(item, Inexact) else item) for item in items]
-    return [array.astype(np.float64) if array.dtype == np.longdouble else array for array in arrays]
-
-
-def saturated(values: Array, dtype: str) -> Array:
-    """Floats as integers: the integer part, limited to the range of `dtype`; NaN is 0."""
-    target = numpy_dtype(dtype)
-    limits = np.iinfo(target)
-    whole = np.trunc(np.nan_to_num(values, nan=0.0, posinf=np.inf, neginf=-np.inf))
-    inside = (whole > float(limits.min)) & (whole < float(limits.max))
-    ends = np.where(whole > 0, limits.max, limits.min).astype(target)
-    return np.where(inside, np.where(inside, whole, 0).astype(target), ends)
 
 
 def _same_dtype(function: Reference) -> Reference:
@@ -168,11 +132,28 @@ def _floor_divide(x: Array, y: Array) -> Array:
 
 def _mod(x: Array, y: Array) -> Any:
     value = _nonzero(np.mod, x, y)
-    return Inexact(value, np.maximum(np.abs(x), np.abs(y))) if _floats(x) else value
+    return Inexact(value, np.maximum(np.abs(x), np.abs(y))) if holds_floats(x) else value
+
+
+def _power(x: Array, y: Array) -> Array:
+    """Of integers: it wraps around, and a negative exponent gives the truncated reciprocal."""
+    x, y = np.broadcast_arrays(x, y)
+    if holds_floats(x):
+        return np.asarray(np.power(x, y))
+    limits = np.iinfo(x.dtype)
+
+    def scalar(base: int, exponent: int) -> int:
+        if exponent < 0:
+            return (1 if exponent % 2 == 0 or base == 1 else -1) if abs(base) == 1 else 0
+        value = pow(base, exponent, 1 << limits.bits)
+        return value - (1 << limits.bits) if value > limits.max else value
+
+    found = [scalar(int(a), int(b)) for a, b in zip(x.flat, y.flat, strict=True)]
+    return np.array(found, x.dtype).reshape(x.shape)
 
 
 def _nonzero(function: Reference, x: Array, y: Array) -> Array:
-    if _floats(x):
+    if holds_floats(x):
         return np.asarray(function(x, y))
     safe = np.where(y == 0, np.ones((), y.dtype), y)
     return np.where(y == 0, np.zeros((), x.dtype), function(x, safe))
@@ -180,7 +161,7 @@ def _nonzero(function: Reference, x: Array, y: Array) -> Array:
 
 def _fma(x: Array, y: Array, z: Array) -> Any:
     value = x * y + z
-    return Inexact(value, np.abs(x * y) + np.abs(z)) if _floats(x) else value
+    return Inexact(value, np.abs(x * y) + np.abs(z)) if holds_floats(x) else value
 
 
 FLOAT_BINARY: dict[str, Reference] = {
@@ -200,7 +181,7 @@ INTEGER_BINARY: dict[str, Reference] = {
     for name in ("bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift")
 }
 DIVISIONS: dict[str, Reference] = {
-    "power": np.power,
+    "power": _power,
     "floor_divide": _floor_divide,
     "floor_mod": _mod,
     "mod": _mod,
@@ -215,23 +196,7 @@ def clip(x: Array, min: float | None = None, max: float | None = None) -> Array:
     return x
 
 
-def convert(x: Array, dtype: str) -> Array:
-    """`astype`: saturating from floats to integers."""
-    if dtype == "bool":
-        return np.asarray(x != 0)
-    if is_float(dtype):
-        return x.astype(np.float64)
-    return saturated(x, dtype) if x.dtype == np.float64 else x.astype(numpy_dtype(dtype))
-
-
 REDUCTIONS = ("max", "min", "sum", "prod", "mean", "variance", "std", "logical_any", "logical_all")
-
-
-def axes_of(x: Array, axis: Axes) -> tuple[int, ...]:
-    """The axes that an argument names: all for None."""
-    if axis is None:
-        return tuple(range(x.ndim))
-    return tuple(sorted(each % x.ndim for each in ([axis] if isinstance(axis, int) else axis)))
 
 
 def reduce(name: str, x: Array, axis: Axes = None, keepdims: bool = False) -> Any:
@@ -249,7 +214,9 @@ def reduce(name: str, x: Array, axis: Axes = None, keepdims: bool = False) -> An
     if name == "sum":
         value = np.sum(x, axis=axes, keepdims=keepdims, dtype=x.dtype)
         return (
-            Inexact(value, growth * np.sum(np.abs(x), axis=axes, keepdims=keepdims)) if _floats(x) else value
+            Inexact(value, growth * np.sum(np.abs(x), axis=axes, keepdims=keepdims))
+            if holds_floats(x)
+            else value
         )
     if name == "prod":
         return np.prod(x, axis=axes, keepdims=keepdims, dtype=x.dtype)
@@ -266,10 +233,6 @@ def reduce(name: str, x: Array, axis: Axes = None, keepdims: bool = False) -> An
     return Inexact(np.sqrt(value), np.minimum(squares / np.maximum(np.sqrt(value), 1e-300), most))
 
 
-def _floats(x: Array) -> bool:
-    return bool(x.dtype == np.float64)
-
-
 def position(name: str, x: Array, axis: int | None = None, keepdims: bool = False) -> Array:
     """`argmax` and `argmin`."""
     if x.size == 0 and (axis is None or x.shape[axis] == 0):
@@ -280,42 +243,27 @@ def position(name: str, x: Array, axis: int | None = None, keepdims: bool = Fals
     return np.asarray(getattr(np, name)(x, axis=axis, keepdims=keepdims), np.int64)
 
 
-def softmax(x: Array, axis: int = -1) -> Any:
-    """Softmax: values below the smallest normal f32 may be rounded to anything."""
-    if x.shape[axis] == 0:
-        return x
-    powers = np.exp(x - np.max(x, axis=axis, keepdims=True))
-    value = powers / np.sum(powers, axis=axis, keepdims=True)
-    return Inexact(value, np.abs(value) + 2.0**-100)
-
-
-def log_softmax(x: Array, axis: int = -1) -> Any:
-    """Logarithm of softmax."""
-    if x.shape[axis] == 0:
-        return x
-    shifted = x - np.max(x, axis=axis, keepdims=True)
-    total = np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
-    # The sum is 1 or more; its rounding changes the logarithm by a comparable part of 1.
-    return Inexact(shifted - total, np.abs(x) + np.abs(shifted) + total + 1)
-
-
-def matmul(x: Array, y: Array) -> Any:
-    """Matrix product."""
-    if not _floats(x):
-        return np.matmul(x, y)
+def matmul(x: Array, y: Array, out_dtype: str | None = None) -> Any:
+    """Matrix product; of integers in `out_dtype`."""
+    if not holds_floats(x):
+        return np.matmul(*(array if out_dtype is None else array.astype(out_dtype) for array in (x, y)))
     return Inexact(np.matmul(x, y), np.matmul(np.abs(x), np.abs(y)))
 
 
 def take(x: Array, indices: Array, axis: int | None = None, mode: str = "clip") -> Array:
-    """`take` with out-of-range indices clipped or wrapped; zeros from a dimension without elements."""
+    """`take` with out-of-range indices clipped or wrapped, or NaN; zeros from a dimension without elements."""
     if axis is None:
         x, axis = x.reshape(-1), 0
     size = x.shape[axis]
     if size == 0:
         return np.zeros((*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]), x.dtype)
     wide = indices.astype(object) if indices.dtype == np.uint64 else indices.astype(np.int64)
-    inside = np.clip(wide, 0, size - 1) if mode == "clip" else wide % size
-    return np.asarray(np.take(x, inside.astype(np.int64), axis=axis))
+    inside = wide % size if mode in ("wrap", "check") else np.clip(wide, 0, size - 1)
+    found = np.asarray(np.take(x, inside.astype(np.int64), axis=axis))
+    if mode != "nan":
+        return found
+    is_inside = ((wide >= 0) & (wide < size)).reshape(*indices.shape, *[1] * (x.ndim - 1 - axis % x.ndim))
+    return np.where(is_inside, found, np.nan)
 
 
 def strided_slice(
@@ -324,6 +272,7 @@ def strided_slice(
     begin: Sequence[int],
     end: Sequence[int],
     strides: Sequence[int] | None = None,
+    assume_inbound: bool = False,
 ) -> Array:
     """Slices along axes."""
     for axis, *bounds in zip(axes, begin, end, strides or [1] * len(axes), strict=True):
@@ -365,6 +314,15 @@ def _constant(value: int, shape: Sequence[int], dtype: str = "float32") -> Array
     return np.full(tuple(shape), value, held_dtype(dtype))
 
 
+def _full(shape: Sequence[int], value: Any, dtype: str | None = None) -> Array:
+    value = np.asarray(value)
+    return np.full(tuple(shape), value, value.dtype if dtype is None else held_dtype(dtype))
+
+
+def _full_like(x: Array, value: Any, dtype: str | None = None) -> Array:
+    return np.full(x.shape, convert(np.asarray(value), dtype or x.dtype.name))
+
+
 def _eye(rows: int, columns: int | None = None, k: int = 0, dtype: str = "float32") -> Array:
     columns = rows if columns is None else columns
     return np.eye(rows, columns, max(min(k, columns), -rows)).astype(held_dtype(dtype))
@@ -374,8 +332,11 @@ def _triangle(name: str, x: Array, k: int = 0) -> Array:
     return np.asarray(getattr(np, name)(x, max(min(k, x.shape[-1]), -x.shape[-2])))
 
 
-def _arange(start: int, end: int, step: int = 1, dtype: str = "int64") -> Array:
-    return np.asarray(range(start, end, step), object).astype(held_dtype(dtype))
+def _arange(start: Any, end: Any = None, step: Any = 1, dtype: str | None = None) -> Array:
+    bounds = (0, start, step) if end is None else (start, end, step)
+    if any(isinstance(bound, float) for bound in bounds):
+        return np.arange(*bounds).astype(held_dtype(dtype or "float32"))
+    return np.asarray(range(*bounds), object).astype(held_dtype(dtype or "int64"))
 
 
 def _meshgrid(tensors: Sequence[Array], indexing: str = "ij") -> tuple[Array, ...]:
@@ -393,7 +354,7 @@ COMBINE: dict[str, Callable[[Any, Any], Any]] = {
 
 def _einsum(operands: Sequence[Array], subscripts: str) -> Any:
     value = np.einsum(subscripts, *operands)
-    if not _floats(operands[0]):
+    if not holds_floats(operands[0]):
         return np.asarray(value).astype(operands[0].dtype)
     return Inexact(value, np.einsum(subscripts, *map(np.abs, operands)))
 
@@ -416,12 +377,17 @@ def _gather_nd(data: Array, indices: Array, batch_dims: int = 0) -> Array:
 def _scatter_elements(
     data: Array, indices: Array, updates: Array, axis: int = 0, reduction: str = "update"
 ) -> Array:
-    combine, found = COMBINE[reduction], data.copy()
+    """ONNX's ScatterElements, and the mean of an element and its updates."""
+    combine, found = COMBINE["add" if reduction == "mean" else reduction], data.copy()
+    counts = np.ones(data.shape, np.int64)
     for at in np.ndindex(indices.shape):
         place = list(at)
         place[axis] = int(indices[at])
         found[tuple(place)] = combine(found[tuple(place)], updates[at])
-    return found
+        counts[tuple(place)] += 1
+    if reduction != "mean":
+        return found
+    return found / counts if holds_floats(found) else (found // counts).astype(data.dtype)
 
 
 def _scatter_nd(data: Array, indices: Array, updates: Array, reduction: str = "update") -> Array:
@@ -497,12 +463,16 @@ def _topk(
     return found if ret_type == "both" else found[("values", "indices").index(ret_type)]
 
 
-def _median(data: Array, axis: int | None = None) -> Any:
-    """The lower one of the two elements in the middle; along an axis, with its position."""
+def _median(data: Array, axis: int | None = None, keepdims: bool = False) -> Any:
+    """The lower one of the two elements in the middle, or the first NaN; along an axis, with its position."""
     if axis is None:
-        return np.sort(data.reshape(-1))[(data.size - 1) // 2]
-    middle = _order(data, axis, False).take([(data.shape[axis] - 1) // 2], axis)
-    return np.take_along_axis(data, middle, axis).squeeze(axis), middle.squeeze(axis)
+        return _median(data.reshape(-1), 0)[0].reshape([1] * data.ndim if keepdims else ())
+    nans = np.isnan(data).sum(axis, keepdims=True) if holds_floats(data) else 0
+    place = np.where(nans == 0, (data.shape[axis] - 1) // 2, data.shape[axis] - nans)
+    place = np.broadcast_to(place, [1 if i == axis % data.ndim else n for i, n in enumerate(data.shape)])
+    middle = np.take_along_axis(_order(data, axis, False), place, axis)
+    found = np.take_along_axis(data, middle, axis), middle
+    return found if keepdims else tuple(part.squeeze(axis) for part in found)
 
 
 def _searchsorted(boundaries: Array, values: Array, right: bool = False, dtype: str = "int64") -> Array:
@@ -520,10 +490,17 @@ def _one_hot(indices: Array, on: Any, off: Any, depth: int, axis: int = -1) -> A
     return np.where(np.expand_dims(indices, axis) == places, on, off)
 
 
-def _pad(x: Array, widths: Sequence[int], mode: str = "constant", value: float = 0.0) -> Array:
+PADDINGS = {"replicate": "edge", "circular": "wrap"}
+
+
+def _pad(x: Array, widths: Any, mode: str = "constant", value: Any = 0.0) -> Array:
+    """Padding by numbers before and after each dimension, in pairs or in a row; negative ones cut."""
+    sides = [int(width) for width in np.ravel(widths)] if len(widths) else []
+    pairs = [*zip(sides[::2], sides[1::2], strict=True)]
+    x = x[tuple(slice(max(-a, 0), n - max(-b, 0)) for (a, b), n in zip(pairs, x.shape, strict=True))]
     options = {"constant_values": np.asarray(value).astype(x.dtype)} if mode == "constant" else {}
-    sides = list(zip(widths[::2], widths[1::2], strict=True))
-    return np.pad(x, sides, mode, **options) if sides else x  # type: ignore[call-overload]
+    positive = [(max(a, 0), max(b, 0)) for a, b in pairs]
+    return np.pad(x, positive, PADDINGS.get(mode, mode), **options) if pairs else x  # type: ignore[call-overload]
 
 
 def _pixel_shuffle(data: Array, upscale_factor: int) -> Array:
@@ -535,9 +512,41 @@ def _pixel_shuffle(data: Array, upscale_factor: int) -> Array:
     return parts.transpose(order).reshape(*rest, channels // (r * r), high * r, wide * r)
 
 
-def _multinomial(prob: Array, sample: Array, rows: Array, dtype: str = "int64") -> Array:
+def _pixel_unshuffle(data: Array, downscale_factor: int) -> Array:
+    r = downscale_factor
+    *rest, channels, high, wide = data.shape
+    parts = data.reshape(*rest, channels, high // r, r, wide // r, r)
+    n = len(rest)
+    order = [*range(n + 1), n + 2, n + 4, n + 1, n + 3]
+    return parts.transpose(order).reshape(*rest, channels * r * r, high // r, wide // r)
+
+
+def _logsumexp(x: Array, axis: Axes = None, keepdims: bool = False) -> Array:
+    axes = axes_of(x, axis)
+    if x.size == 0:
+        return np.asarray(np.log(np.sum(np.exp(x), axis=axes, keepdims=keepdims)))
+    return np.asarray(special.logsumexp(x, axes, keepdims=keepdims) if axes else x)
+
+
+def _collapse_sum(x: Array, shape: Sequence[int]) -> Array:
+    """Sums over the dimensions that broadcasting adds to this shape, or extends."""
+    first = x.ndim - len(shape)
+    axes = tuple(i for i in range(x.ndim) if i < first or (shape[i - first] == 1 and x.shape[i] != 1))
+    return np.asarray(x.sum(axes, dtype=x.dtype)).reshape(shape)
+
+
+def _hamming(
+    size: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, dtype: str = ""
+) -> Array:
+    period = max(size if periodic else size - 1, 1)
+    found = alpha - beta * np.cos(2 * np.pi * np.arange(size) / period)
+    return found if size != 1 else np.ones(1)
+
+
+def _multinomial(prob: Array, sample: Array, rows: Array | None = None, dtype: str = "int64") -> Array:
     """For each number, the first class at which the cumulative probability of its row exceeds it, else the last one."""
-    sums = np.cumsum(prob, 1)[rows[:, 0]]
+    sums = np.cumsum(prob, 1)
+    sums = sums if rows is None else sums[rows[:, 0]]
     return np.minimum((sums <= sample).sum(1, keepdims=True), prob.shape[1] - 1).astype(held_dtype(dtype))
 
 
@@ -551,9 +560,20 @@ def _random_words(state: Array, count: int) -> tuple[Array, Array]:
 
 
 def scan(
-    name: str, x: Array, axis: int | None = None, dtype: str | None = None, exclusive: bool = False
+    name: str,
+    x: Array,
+    axis: int | None = None,
+    dtype: str | None = None,
+    exclusive: bool = False,
+    reverse: bool = False,
 ) -> Any:
-    """Sums or products of the elements up to each position, in `dtype`."""
+    """Sums or products of the elements up to each position, in `dtype`; `reverse`: from the end."""
+    if reverse:
+        x, axis = (x.reshape(-1), 0) if axis is None else (x, axis)
+        found = scan(name, np.flip(x, axis), axis, dtype, exclusive)
+        if not isinstance(found, Inexact):
+            return np.flip(found, axis)
+        return Inexact(np.flip(found.value, axis), np.flip(found.magnitude, axis))
     dtype = dtype or x.dtype.name
     data = convert(x, dtype) if axis is not None else convert(x, dtype).reshape(-1)
     if is_float(dtype):  # a value too large for it is infinite before the summation
@@ -575,268 +595,6 @@ def scan(
         return value
     steps = 1 + data.shape[place] / 8
     return Inexact(value, run(np.abs(data)) if name == "cumsum" else np.abs(value) * steps)
-
-
-def group_norm(
-    x: Array, gamma: Array, beta: Array, groups: int, channel: int, axes: Axes, epsilon: float = 1e-5
-) -> Inexact:
-    """Normalisation over `axes` and groups of channels."""
-    if x.size == 0:
-        return Inexact(x, x)
-    channel %= x.ndim
-    shape = [groups, x.shape[channel] // groups]
-    parts = x.reshape(*x.shape[:channel], *shape, *x.shape[channel + 1 :])
-    over = (channel + 1, *(axis + (axis > channel) for axis in axes_of(x, axes)))
-    mean = np.mean(parts, axis=over, keepdims=True)
-    deviation = np.sqrt(np.var(parts, axis=over, keepdims=True) + epsilon)
-    size = _size(parts, over, deviation)
-    normal = ((parts - mean) / deviation).reshape(x.shape)
-    sizes = np.broadcast_to(size + size**3, parts.shape).reshape(x.shape)
-    wide = [1] * x.ndim
-    wide[channel] = -1
-    weight, shift = gamma.reshape(wide), beta.reshape(wide)
-    return Inexact(normal * weight + shift, sizes * np.abs(weight) + np.abs(shift))
-
-
-SQUARABLE = 1e17
-"""The sum of the squares of larger numbers may overflow f32; the result of a norm is undefined then."""
-
-
-def _size(x: Array, axes: tuple[int, ...], deviation: Array) -> Array:
-    """The maximum absolute value over axes, in deviations; very large if the deviation is not representable in f32."""
-    largest = np.max(np.abs(x), axis=axes, keepdims=True)
-    return np.where(largest > SQUARABLE, 1e30, largest / deviation)
-
-
-def norm(x: Array, weights: tuple[Array, ...], count: int, epsilon: float) -> Inexact:
-    """Layer norm (weight and bias) or RMS norm (weight alone) over the last `count` dimensions."""
-    axes = tuple(range(x.ndim - count, x.ndim))
-    if x.size == 0:
-        return Inexact(x, x)
-    centred = x - np.mean(x, axis=axes, keepdims=True) if len(weights) == 2 else x
-    deviation = np.sqrt(np.mean(centred * centred, axis=axes, keepdims=True) + epsilon)
-    size = _size(x, axes, deviation)
-    bias = weights[1] if len(weights) == 2 else np.zeros_like(weights[0])
-    return Inexact(
-        centred / deviation * weights[0] + bias, (size + size**3) * np.abs(weights[0]) + np.abs(bias)
-    )
-
-
-def layer_norm(x: Array, gamma: Array, beta: Array, axes: Axes = -1, epsilon: float = 1e-5) -> Inexact:
-    """Layer norm over the last axes."""
-    return norm(x, (gamma, beta), len(axes_of(x, axes)), epsilon)
-
-
-def rms_norm(x: Array, weight: Array, axes: Axes = -1, epsilon: float = 1e-5) -> Inexact:
-    """RMS norm over the last axes."""
-    return norm(x, (weight,), len(axes_of(x, axes)), epsilon)
-
-
-def attention(
-    query: Array,
-    key: Array,
-    value: Array,
-    bias: Array | None = None,
-    scale: float | None = None,
-    mask: str | None = None,
-    noisy: bool = False,
-) -> Inexact:
-    """Attention on ``(batch, sequence, heads, size)``; with `noisy`, masked values that are not finite become NaN."""
-    scale = query.shape[3] ** -0.5 if scale is None else scale
-    group = query.shape[2] // max(key.shape[2], 1)
-    q, k, v = (
-        np.moveaxis(array, 2, 1) for array in (query, np.repeat(key, group, 2), np.repeat(value, group, 2))
-    )
-    queries, keys = q.shape[2], k.shape[2]
-    if keys == 0:
-        zeros = np.zeros((*query.shape[:3], value.shape[3]))
-        return Inexact(zeros, zeros)
-    scores = np.matmul(q, np.swapaxes(k, -1, -2)) * scale
-    size = np.matmul(np.abs(q), np.swapaxes(np.abs(k), -1, -2)) * scale
-    if bias is not None:
-        scores, size = scores + bias, size + np.abs(bias)
-    if mask is not None:
-        seen = np.tri(queries, keys, 0 if mask == "TopLeft" else keys - queries, dtype=bool)
-        scores, size = np.where(seen, scores, -np.inf), np.where(seen, size, 0)
-    top = np.max(scores, axis=-1, keepdims=True)
-    powers = np.exp(scores - top)
-    shares = powers / np.sum(powers, axis=-1, keepdims=True)
-    used = v if noisy else np.where(np.isfinite(v), v, 0)
-    result = np.matmul(shares, used)
-    if not noisy:
-        broken = np.matmul(shares, np.where(np.isfinite(v), 0.0, 1.0)) > 0
-        result = np.where(broken, np.nan, result)
-    largest = 1 + np.max(np.where(np.isfinite(size), size, 0), axis=-1, keepdims=True)
-    sizes = np.abs(np.where(np.isfinite(v), v, 0))
-    # Weights are divided by a power of two above the number of keys: the smallest ones are subnormal.
-    subnormal = 2.0**-123 * keys * np.max(sizes, axis=-2, keepdims=True)
-    magnitude = np.matmul(shares, sizes) * largest + subnormal
-    return Inexact(np.moveaxis(result, 1, 2), np.moveaxis(magnitude, 1, 2))
-
-
-def per_axis(value: int | Sequence[int], count: int) -> list[int]:
-    """A number per axis, or per side of an axis, from one for all or for both sides."""
-    numbers = [value] if isinstance(value, int) else list(value)
-    return numbers * (count // len(numbers))
-
-
-def convolution(
-    x: Array,
-    weight: Array,
-    strides: int | Sequence[int] = 1,
-    padding: int | Sequence[int] = 0,
-    dilation: int | Sequence[int] = 1,
-    groups: int = 1,
-    data_layout: str | None = None,
-    kernel_layout: str | None = None,
-    out_layout: str | None = None,
-) -> Any:
-    """A convolution in any number of dimensions."""
-    count = x.ndim - 2
-    letters = "DHW"[3 - count :]
-    data_layout = data_layout or f"NC{letters}"
-    layouts = data_layout, kernel_layout or f"OI{letters}", out_layout or data_layout
-    strides, dilation = per_axis(strides, count), per_axis(dilation, count)
-    padding = per_axis(padding, 2 * count)
-    spatial = sorted(set(layouts[0]) - set("NC"))
-    data = x.transpose([layouts[0].index(c) for c in ("N", "C", *spatial)])
-    kernels = weight.transpose([layouts[1].index(c) for c in ("O", "I", *spatial)])
-    order = [layouts[0].replace("N", "").replace("C", "").index(c) for c in spatial]
-    sides = [(padding[axis], padding[len(order) + axis]) for axis in order]
-    data = np.pad(data, [(0, 0), (0, 0), *sides])
-    size = [
-        (data.shape[2 + i] - (kernels.shape[2 + i] - 1) * dilation[axis] - 1) // strides[axis] + 1
-        for i, axis in enumerate(order)
-    ]
-    for i, axis in enumerate(order):
-        room = 1 + sum(sides[i]) - (kernels.shape[2 + i] - 1) * dilation[axis] - 1
-        if size[i] < 0 or (size[i] == 0 and room < 0):  # the length 0 alone may have no window
-            raise ValueError("a kernel is larger than the data")
-    found, magnitude = [], []
-    for part, kernel in zip(np.split(data, groups, 1), np.split(kernels, groups, 0), strict=True):
-        sums = np.zeros((len(data), len(kernel), *size), data.dtype)
-        bound = np.zeros_like(sums)
-        for place in np.ndindex(*kernel.shape[2:]):
-            at = tuple(
-                slice(u * dilation[axis], u * dilation[axis] + (n - 1) * strides[axis] + 1, strides[axis])
-                for u, n, axis in zip(place, size, order, strict=True)
-            )
-            window = part[(slice(None), slice(None), *at)]
-            taps = kernel[(slice(None), slice(None), *place)]
-            sums = sums + np.einsum("nc...,oc->no...", window, taps)
-            bound = bound + np.einsum("nc...,oc->no...", np.abs(window), np.abs(taps))
-        found.append(sums)
-        magnitude.append(bound)
-    back = [("N", "C", *spatial).index(c) for c in layouts[2]]
-    value, error = (np.concatenate(parts, 1).transpose(back) for parts in (found, magnitude))
-    return value if value.dtype.kind != "f" else Inexact(value, error)
-
-
-def pooling(
-    kind: str,
-    x: Array,
-    size: int | Sequence[int] = 1,
-    strides: int | Sequence[int] = 1,
-    padding: int | Sequence[int] = 0,
-    dilation: int | Sequence[int] = 1,
-    ceil: bool = False,
-    counts_padding: bool = False,
-    layout: str | None = None,
-    out_layout: str | None = None,
-    nothing: float = -np.inf,
-) -> Any:
-    """The maximum or the mean (`kind`: max, avg) of each window; ValueError where a window is larger than the data.
-
-    `nothing`: the maximum of a window without elements.
-    """
-    mean, count = kind == "avg", x.ndim - 2
-    letters = "NC" + "DHW"[3 - count :]
-    layout = layout or letters
-    data = x.transpose([layout.index(letter) for letter in letters])
-    size, strides, dilation = (per_axis(each, count) for each in (size, strides, dilation))
-    padding = per_axis(padding, 2 * count)
-    places = [
-        _places(data.shape[2 + i], size[i], strides[i], padding[i], padding[count + i], dilation[i], ceil)
-        for i in range(count)
-    ]
-    shape = (*data.shape[:2], *(len(axis) for axis in places))
-    value, magnitude = np.zeros(shape, data.dtype), np.zeros(shape, data.dtype)
-    axes = tuple(range(2, 2 + count))
-    for window in np.ndindex(*shape[2:]):
-        given = [axis[number] for axis, number in zip(places, window, strict=True)]
-        inside = np.ix_(
-            *[[at for at in ats if 0 <= at < n] for ats, n in zip(given, data.shape[2:], strict=True)]
-        )
-        found = data[(slice(None), slice(None), *inside)]
-        at = (slice(None), slice(None), *window)
-        if not mean:
-            value[at] = np.max(found, axes) if math.prod(found.shape[2:]) else nothing
-            continue
-        padded = [
-            sum(-before <= at < n + after for at in ats)
-            for ats, n, before, after in zip(
-                given, data.shape[2:], padding[:count], padding[count:], strict=True
-            )
-        ]
-        divisor = int(np.prod(padded if counts_padding else found.shape[2:]))
-        value[at] = np.sum(found, axes) / divisor if divisor else 0
-        magnitude[at] = np.sum(np.abs(found), axes) / max(divisor, 1)
-    back = [letters.index(letter) for letter in out_layout or layout]
-    return Inexact(value.transpose(back), magnitude.transpose(back)) if mean else value.transpose(back)
-
-
-def _places(
-    length: int, size: int, stride: int, before: int, after: int, dilation: int, ceil: bool
-) -> list[list[int]]:
-    """The positions of each window in one dimension, which may be outside of the data."""
-    room = length + before + after - (size - 1) * dilation - 1 + (stride - 1 if ceil else 0)
-    windows = room // stride + 1
-    if windows < 0 or (windows == 0 and room + 1 - length < 0):  # the length 0 alone may have no window
-        raise ValueError(f"a window reaches over more than {length + before + after}")
-    return [[first * stride - before + i * dilation for i in range(size)] for first in range(windows)]
-
-
-def batch_norm(
-    x: Array,
-    gamma: Array,
-    beta: Array,
-    moving_mean: Array,
-    moving_variance: Array,
-    axis: int,
-    epsilon: float = 1e-5,
-    center: bool = True,
-    scale: bool = True,
-    momentum: float = 0.1,
-    training: bool = True,
-) -> tuple[Any, Any, Any]:
-    """The normalised data and both moving averages."""
-    moved = np.moveaxis(x, axis, -1)
-    channels = moved.reshape(math.prod(moved.shape[:-1]), x.shape[axis])
-    mean, variance = moving_mean, moving_variance
-    means: Any = moving_mean
-    variances: Any = moving_variance
-    if training:
-        with np.errstate(all="ignore"):
-            count = len(channels)
-            mean = channels.sum(0) / count if count else np.full(x.shape[axis], np.nan)
-            variance = ((channels - mean) ** 2).sum(0) / count if count else np.full(x.shape[axis], np.nan)
-        largest = np.max(np.abs(channels), 0, initial=0)
-        means = Inexact((1 - momentum) * moving_mean + momentum * mean, np.abs(moving_mean) + largest)
-        variances = Inexact(
-            (1 - momentum) * moving_variance + momentum * variance, np.abs(moving_variance) + largest**2
-        )
-    deviation = np.sqrt(variance + epsilon)
-    factor = gamma if scale else np.ones_like(gamma)
-    shift = beta if center else np.zeros_like(beta)
-    size = (np.abs(channels) + np.abs(mean)) / deviation
-    value = (channels - mean) / deviation * factor + shift
-    error = (size + size**3 * training) * np.abs(factor) + np.abs(shift)
-    moved = tuple(n for i, n in enumerate(x.shape) if i != axis % x.ndim)
-
-    def placed(rows: Array) -> Array:
-        return np.moveaxis(rows.reshape(*moved, x.shape[axis]), -1, axis)
-
-    return Inexact(placed(value), placed(error)), means, variances
 
 
 OPS: dict[str, Reference] = {
@@ -862,6 +620,8 @@ OPS: dict[str, Reference] = {
     "nn.hardswish": _hardswish,
     "nn.softplus": _softplus,
     **{name: partial(reduce, name) for name in REDUCTIONS},
+    "all": partial(reduce, "logical_all"),
+    "any": partial(reduce, "logical_any"),
     **{name: partial(position, name) for name in ("argmax", "argmin")},
     **{name: partial(scan, name) for name in ("cumsum", "cumprod")},
     "matmul": matmul,
@@ -880,8 +640,8 @@ OPS: dict[str, Reference] = {
     "tile": np.tile,
     "repeat": np.repeat,
     "roll": _roll,
-    "full": lambda shape, value: np.broadcast_to(value, shape),
-    "full_like": lambda x, value: np.broadcast_to(value, x.shape),
+    "full": _full,
+    "full_like": _full_like,
     "ones": partial(_constant, 1),
     "zeros": partial(_constant, 0),
     "ones_like": lambda x, dtype=None: _constant(1, x.shape, dtype or x.dtype.name),
@@ -917,18 +677,17 @@ OPS: dict[str, Reference] = {
     "random.words": _random_words,
     "nn.pad": _pad,
     "nn.pixel_shuffle": _pixel_shuffle,
+    "nn.pixel_unshuffle": _pixel_unshuffle,
+    "nn.mish": lambda data: data * np.tanh(np.logaddexp(data, 0)),
+    "logsumexp": _logsumexp,
+    "collapse_sum_to": _collapse_sum,
+    "collapse_sum_like": lambda x, like: _collapse_sum(x, like.shape),
+    "hamming_window": _hamming,
+    **{f"grad.{name}": lambda x: x for name in ("no_grad", "start_checkpoint", "end_checkpoint")},
+    "shape_of": lambda x: x.shape,
+    "const": lambda value, dtype=None: np.asarray(value, dtype and held_dtype(dtype)),
     "nn.batch_flatten": lambda x: x.reshape(len(x), int(np.prod(x.shape[1:]))),
-    "nn.dropout": lambda x: (x, np.ones_like(x)),
-    "nn.softmax": softmax,
-    "nn.log_softmax": log_softmax,
-    "nn.layer_norm": layer_norm,
-    "nn.rms_norm": rms_norm,
-    "nn.group_norm": group_norm,
-    "nn.instance_norm": lambda x, gamma, beta, *rest: group_norm(x, gamma, beta, len(gamma), *rest),
-    "nn.batch_norm": batch_norm,
-    "nn.attention": attention,
-    "nn.attention_bias": attention,
-    **{f"nn.conv{count}d": convolution for count in (1, 2, 3)},
-    **{f"nn.{kind}_pool{count}d": partial(pooling, kind) for kind in ("max", "avg") for count in (1, 2, 3)},
+    "nn.dropout": lambda x, rate=0.5: (x, np.ones_like(x)),
+    **NETWORKS,
 }
-"""The reference of each op by its name."""
+"""The reference of an op by its name."""
