@@ -37,8 +37,6 @@ ADDRESS_SPACE = 2**36
 SPECS = specs()
 LEFT_OUT = {
     "nn.cross_entropy_with_logits": "the result depends on each of 2**40 rows, even if these have no elements",
-    "vision.non_max_suppression": "its reference is the result for one input",
-    "vision.all_class_non_max_suppression": "its reference is the result for one input",
 }
 """Ops that are not tested, with reasons."""
 ALIKE = [name for name in SPECS if name in SCALAR and name not in THOROUGH]

@@ -528,6 +528,8 @@ def resize(
     plain, layout = letters(count), layout or letters(count)
     x = laid_out(data, layout, plain).astype(np.float64)
     new = per_axis(size, count)
+    if 0 in x.shape[2:] and 0 not in new:
+        raise IndexError("an image without elements")
     if 0 in (*x.shape, *new):
         found = np.zeros((*x.shape[:2], *new))
     else:
