@@ -10,7 +10,7 @@ from relax_mlir.dialects.types import StructInfo
 from relax_mlir.expr import Attrs
 from relax_mlir.lowering.legalize.rules import expression
 from relax_mlir.te import Tensor
-from relax_mlir.topi.sampling import random_words
+from relax_mlir.topi.statistics import random_words
 
 
 @expression(RandomWordsOp)

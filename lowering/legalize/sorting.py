@@ -25,7 +25,7 @@ from relax_mlir.lowering.legalize.rules import by_topi, expression, runtime_call
 from relax_mlir.lowering.legalize.runtime_calls import NONZERO, UNIQUE, call_runtime
 from relax_mlir.mlir import ir
 from relax_mlir.te import Tensor
-from relax_mlir.topi.sampling import multinomial_from_uniform as drawn
+from relax_mlir.topi.statistics import multinomial_from_uniform as drawn
 
 
 @expression(SortOp)

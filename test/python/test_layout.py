@@ -51,7 +51,7 @@ TOPICS = frozenset(
             "parallelize_loops",
             "pool_buffers",
         ),
-        *("library", "skip_empty_loops", "to_llvm", "unroll_loops", "vector_loops"),
+        *("instruments", "library", "skip_empty_loops", "to_llvm", "unroll_loops", "vector_loops"),
         *(
             "bindings",
             "calls",
@@ -98,8 +98,7 @@ def test_modules_are_small() -> None:
 TABLES = {
     "passes/estimate_memory": "the two ops that it is about",
     "expr/bindings": "the ops of dataflow blocks, and the expression that each leaf is",
-    "vm/codegen/generate": "instructions that are moves",
-    "vm/codegen/function_code": "which registers hold memory of their own",
+    "vm/codegen/generate": "instructions that are moves, and which registers hold memory of their own",
     "vm/codegen/outline_kernels": "the calls that it outlines, and the ops whose results nobody else has",
 }
 """Modules that may list names of Relax ops, and why they do not use a trait."""

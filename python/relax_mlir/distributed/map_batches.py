@@ -9,22 +9,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import ModuleType, TracebackType
+from typing import Any, NamedTuple
 
 import numpy as np
 import tvm_ffi
 
 from relax_mlir import error as errors
+from relax_mlir import terminal
 from relax_mlir.distributed.engines import Engine, engine_for
 from relax_mlir.distributed.worker import Failed, LibraryFile, Sizes
 from relax_mlir.error import ArgumentError, BatchError, RelaxError, UnknownNameError, expect
 from relax_mlir.ffi import to_numpy
 from relax_mlir.target import MAX_THREADS
-
-if TYPE_CHECKING:
-    from relax_mlir.distributed.progress import ProgressBar
-
 
 # Arrays and record batches of Arrow as NumPy arrays over the same memory.
 #
@@ -201,8 +198,6 @@ def map_batches(
     function that is called fails. The number of the batch is in the message and in `RelaxError.batch`.
     """
     # Imported here, as in `_inspect`: workers may import the calling script, and need neither compiler nor terminal.
-    from relax_mlir.distributed.progress import ProgressBar
-
     expect("map_batches: 'library'", library, str | Path, "the path of a library (export_library gives one)")
     expect("map_batches: 'inputs'", inputs, Iterable, "an iterable of batches")
     if threads is not None:
@@ -281,6 +276,44 @@ def _begin_all(call: _Call, inputs: Iterable[object]) -> Iterator[_Pending]:
             yield _Pending(number, future)
     except Exception as error:  # of the caller's iterable: also yielded in order
         yield _Pending(number + 1, None, error)
+
+
+class ProgressBar:
+    """Counts batches on stderr; the bar is shown from `start` to the end of the ``with`` block.
+
+    Args:
+        total: the number of batches; None: unknown.
+        wanted: true: show the progress; None: if stderr is a terminal. If stderr is no terminal, the
+            progress is one line at the end.
+    """
+
+    def __init__(self, total: int | None, wanted: bool | None) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        console = Console(file=sys.stderr, width=terminal.width())
+        self._shown = console.is_terminal if wanted is None else wanted
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        self._bar = Progress(*columns, console=console, transient=console.is_terminal)
+        self._task = self._bar.add_task("batches", total=total)
+
+    def __enter__(self) -> ProgressBar:
+        return self
+
+    def start(self) -> None:
+        """Show the bar if it is wanted. This starts its drawing thread, after the worker processes have been forked."""
+        if self._shown:
+            self._bar.start()
+
+    def advance(self) -> None:
+        """Count one more finished batch."""
+        self._bar.advance(self._task)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._shown:
+            self._bar.stop()
 
 
 def _results(call: _Call, inputs: Iterable[object], in_flight: int | None, bar: ProgressBar) -> Iterator[Any]:

@@ -1,7 +1,6 @@
 """Programs as files: libraries that run without this project, in Python, C and C++ (see ``docs/deploy.md``)."""
 
-from relax_mlir.export.compiled_code import CompiledCode
-from relax_mlir.export.cross_build import cross_build
+from relax_mlir.export.compiled_code import CompiledCode, cross_build
 from relax_mlir.export.export_library import Linker, export_library
 from relax_mlir.export.metadata import LibraryInfo, inspect_library
 

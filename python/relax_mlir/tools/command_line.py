@@ -194,7 +194,7 @@ def completion_script(parser: ArgumentParser, shell: str) -> str:
 
 def opt_parser() -> ArgumentParser:
     """The command line of ``relax-opt`` for shtab; ``relax-opt`` itself does not use argparse."""
-    from relax_mlir.tools.pass_help import summaries
+    from relax_mlir.tools.opt_help import summaries
     from relax_mlir.transform import registry
     from relax_mlir.transform.registry import MLIR_PASSES, MLIR_PIPELINES
 

@@ -5,7 +5,7 @@ Each takes and returns `te.Tensor`s of symbolic sizes; `BlockBuilder.emit_te` ma
 
 from relax_mlir.topi import image, nn, tag, vision
 from relax_mlir.topi.create import arange, eye, full, full_like, matrix_set_diag, meshgrid, one_hot
-from relax_mlir.topi.einsum import einsum, tensordot
+from relax_mlir.topi.einsum import einsum, matmul, tensordot
 from relax_mlir.topi.elementwise import (
     abs,
     acos,
@@ -115,7 +115,6 @@ from relax_mlir.topi.manipulate import (
     trilu,
     unravel_index,
 )
-from relax_mlir.topi.nn.dense import matmul
 from relax_mlir.topi.reduce import all, any, argmax, argmin, cumprod, cumsum, max, mean, min, prod, sum
 from relax_mlir.topi.signal import dft, hamming_window, stft
 from relax_mlir.topi.sort import argsort, searchsorted, sort, topk

@@ -1,6 +1,6 @@
 # Written by `python -m relax_mlir.transform.generate_constructors`.
 
-from relax_mlir.instrument.print_ir import PrintIR as PrintIR
+from relax_mlir.instrument.instruments import PrintIR as PrintIR
 from relax_mlir.lowering.analysis.check_bounds import CheckBounds as CheckBounds
 from relax_mlir.lowering.base.module_parts import Internalize as Internalize
 from relax_mlir.lowering.bufferize import CallExposedPrimFuncs as CallExposedPrimFuncs

@@ -96,7 +96,7 @@ PASSES: dict[str, str] = {
     "skip-empty-results": "relax_mlir.lowering.loops.skip_empty_loops:SkipEmptyResults",
     "remove-unused-outputs": "relax_mlir.passes.unused:RemoveUnusedOutputs",
     "remove-unused-parameters": "relax_mlir.passes.unused:RemoveUnusedParameters",
-    "print-ir": "relax_mlir.instrument.print_ir:PrintIR",
+    "print-ir": "relax_mlir.instrument.instruments:PrintIR",
     "relax-to-vm": "relax_mlir.lowering.pipeline:RelaxToVm",
     "pack-constants": "relax_mlir.lowering.memory.pack_constants:PackConstants",
     "select-kernels": "relax_mlir.lowering.kernels.select_kernels:SelectKernels",

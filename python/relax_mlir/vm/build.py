@@ -17,13 +17,15 @@ from relax_mlir.runtime.build_setup import LEGALIZING
 from relax_mlir.runtime.compile_native import is_observed, run_phase
 from relax_mlir.target import Target
 from relax_mlir.transform.context import PassInstrument
-from relax_mlir.vm.codegen.exposed_prim_funcs import expose, move_shape_functions, take_entries
 from relax_mlir.vm.codegen.generate import generate
 from relax_mlir.vm.codegen.outline_kernels import (
+    expose,
     form_of,
+    move_shape_functions,
     outline_inplace_calls,
     outline_kernels,
     outline_memory_calls,
+    take_entries,
 )
 from relax_mlir.vm.kernel_library import add_kernels, compile_kernels, compile_users
 

@@ -1,7 +1,7 @@
 // Bytecode of a module: parameters are checked, sizes stand in a shape heap, prim funcs are kernels.
 // RUN: relax-opt %s --emit=bytecode | filecheck %s
 // RUN: relax-opt %s --relax-to-vm --emit=bytecode | filecheck %s --check-prefix=LOWERED
-// codegen/generate.py, codegen/function_code.py, codegen/outline_kernels.py, codegen/exposed_prim_funcs.py.
+// codegen/generate.py, codegen/outline_kernels.py.
 
 // CHECK: @main:
 // CHECK-NEXT: call  vm.builtin.check_tensor_info in: %0, i2, c[{{[0-9]+}}], c[{{[0-9]+}}] dst: %void

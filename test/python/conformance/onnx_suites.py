@@ -13,7 +13,7 @@ import onnx_random_cases
 from onnx.backend.test.loader import load_model_tests
 from onnx.backend.test.runner import Runner
 from onnx_tolerances import TOLERANCES
-from relax_mlir.frontend.onnx.backend import RelaxBackend
+from relax_mlir.frontend.onnx.session import RelaxBackend
 
 KINDS = ("node", "simple", "pytorch-converted", "pytorch-operator")
 """The suites that need no models from the network."""

@@ -16,8 +16,8 @@ from relax_mlir.instrument import (
     PrintAfter,
     PrintBefore,
     WellFormed,
+    instruments,
     pass_instrument,
-    timing,
 )
 from relax_mlir.mlir import ir
 from relax_mlir.transform import MLIRPass, PassContext, PassInfo, Sequential, module_pass
@@ -122,7 +122,7 @@ def checker(monkeypatch: pytest.MonkeyPatch) -> types.SimpleNamespace:
         return list(fake.found)
 
     fake.check = check
-    monkeypatch.setattr(timing, "well_formed", fake)
+    monkeypatch.setattr(instruments, "well_formed", fake)
     return fake
 
 

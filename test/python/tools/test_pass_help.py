@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from relax_mlir.tools.pass_help import summaries, summary_of
+from relax_mlir.tools.opt_help import summaries, summary_of
 from relax_mlir.transform import registry
 
 

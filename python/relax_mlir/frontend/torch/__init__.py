@@ -6,9 +6,13 @@ result of ``torch.export`` as a module, `compile_program` as a function that is 
 shorthand.
 """
 
-from relax_mlir.frontend.torch.compiled_program import CompiledProgram, compile_program
 from relax_mlir.frontend.torch.dynamo import compile_module, dynamo_backend
-from relax_mlir.frontend.torch.exported_program import export_program, from_exported_program
+from relax_mlir.frontend.torch.exported_program import (
+    CompiledProgram,
+    compile_program,
+    export_program,
+    from_exported_program,
+)
 from relax_mlir.frontend.torch.torch_mlir_fallback import TorchMlirWarning
 
 __all__ = [

@@ -1,5 +1,6 @@
 """Operators of neural networks as tensor expressions, with the names and argument orders of TVM's `topi.nn`."""
 
+from relax_mlir.topi.einsum import batch_matmul, dense, matmul
 from relax_mlir.topi.nn.activation import (
     cross_entropy_with_logits,
     elu,
@@ -43,7 +44,6 @@ from relax_mlir.topi.nn.convolution import (
     group_conv2d_transpose_nchw,
     group_conv3d_transpose_ncdhw,
 )
-from relax_mlir.topi.nn.dense import batch_matmul, dense, matmul
 from relax_mlir.topi.nn.normalization import batch_norm, group_norm, instance_norm, layer_norm, lrn, rms_norm
 from relax_mlir.topi.nn.padding import edge_pad, mirror_pad, pad, wrap_pad
 from relax_mlir.topi.nn.pooling import (

@@ -1,14 +1,16 @@
-"""Print, dump or count the ops of the module around passes."""
+"""Print, dump, time or check the module around passes."""
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, TextIO
 
-from relax_mlir.error import RelaxError
+from relax_mlir.analysis import well_formed
+from relax_mlir.error import PassError, RelaxError
 from relax_mlir.files import path_of
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.mlir import func, ir
@@ -254,3 +256,99 @@ class PrintIR(ModulePass):
             text = shown.asm()
         heading = f"# {self.header}\n" if self.header else ""
         print(f"{heading}{text.rstrip()}", file=sys.stderr)
+
+
+# Time per pass, as a tree: composite passes contain the passes that they run, MLIR's own passes included.
+
+
+@dataclass
+class PassTime:
+    """One run of one pass; `seconds` includes the children."""
+
+    name: str
+    started: float = 0.0
+    seconds: float = 0.0
+    finished: bool = False
+    children: list[PassTime] = field(default_factory=list)
+
+    def stop(self, finished: bool) -> None:
+        """End the measurement; `finished` is false if the pass failed."""
+        self.seconds = time.perf_counter() - self.started
+        self.finished = finished
+
+
+class PassTimingInstrument(PassInstrument):
+    """Measures every pass. The times remain until the context is entered again."""
+
+    def __init__(self) -> None:
+        self.passes: list[PassTime] = []
+        self._open: list[PassTime] = []
+
+    def enter_pass_ctx(self) -> None:
+        self.passes.clear()
+        self._open.clear()
+
+    def exit_pass_ctx(self) -> None:
+        while self._open:
+            self._open.pop().stop(finished=False)
+
+    def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
+        anonymous = info.composite and not info.text.startswith(info.name)
+        entry = PassTime(info.name if anonymous else info.text)
+        siblings = self._open[-1].children if self._open else self.passes
+        siblings.append(entry)
+        self._open.append(entry)
+        entry.started = time.perf_counter()
+
+    def run_after_pass(self, mod: IRModule, info: PassInfo) -> None:
+        self._open.pop().stop(finished=True)
+
+    @property
+    def total(self) -> float:
+        """Seconds in all outermost passes."""
+        return sum(entry.seconds for entry in self.passes)
+
+    def render(self) -> str:
+        """The tree as text: time, share of the total, pass; empty when nothing ran."""
+        if not self.passes:
+            return ""
+        lines = [f"{'ms':>10}  {'%':>5}  pass"]
+        for entry in self.passes:
+            lines += self._lines(entry, 0)
+        lines.append(f"{self.total * 1e3:10.2f}  {100.0:5.1f}  total")
+        return "\n".join(lines) + "\n"
+
+    def _lines(self, entry: PassTime, depth: int) -> list[str]:
+        share = 100 * entry.seconds / self.total if self.total else 0.0
+        remark = "" if entry.finished else "  (did not finish)"
+        lines = [f"{entry.seconds * 1e3:10.2f}  {share:5.1f}  {'  ' * depth}{entry.name}{remark}"]
+        for child in entry.children:
+            lines += self._lines(child, depth + 1)
+        return lines
+
+
+# Check the numbered invariants of `relax_mlir.analysis.well_formed` after every pass.
+
+
+class WellFormed(PassInstrument):
+    """Raises `PassError` with the violations after the first pass that causes any; also checks the input."""
+
+    def __init__(self) -> None:
+        self._input_checked = False
+
+    def enter_pass_ctx(self) -> None:
+        self._input_checked = False
+
+    def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
+        if not self._input_checked:
+            self._check(mod, info, "its input is not well-formed")
+            self._input_checked = True
+
+    def run_after_pass(self, mod: IRModule, info: PassInfo) -> None:
+        if not info.composite:
+            self._check(mod, info, "it left a module that is not well-formed")
+
+    def _check(self, mod: IRModule, info: PassInfo, message: str) -> None:
+        violations = well_formed.check(mod.mlir)
+        if violations:
+            raise PassError(info.name, message, violations)
