@@ -310,6 +310,11 @@ def member_entry(owner: str, member: ast.FunctionDef) -> str:
 API = (
     "relax_mlir",
     "relax_mlir.script",
+    "relax_mlir.frontend.nn",
+    "relax_mlir.frontend.nn.core",
+    "relax_mlir.frontend.nn.modules",
+    "relax_mlir.frontend.nn.op",
+    "relax_mlir.frontend.nn.spec",
     "relax_mlir.frontend.onnx",
     "relax_mlir.frontend.torch",
     "relax_mlir.frontend.tvm",
