@@ -10,10 +10,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import relax_interpreter
 import relax_mlir as rx
 import tvm_ffi
-from op_semantics import Sizes
+from interpreted import interpreted
 from relax_mlir import op
 from relax_mlir.error import RelaxError
 from relax_mlir.runtime import to_numpy
@@ -68,20 +67,6 @@ def _flat(value: Any) -> list[Any]:
     if isinstance(value, tvm_ffi.Shape):
         return [np.array(list(value))]
     return [to_numpy(value) if hasattr(value, "__dlpack__") else np.asarray(value)]
-
-
-def interpreted(module: rx.IRModule, name: str, arguments: Sequence[Any]) -> list[Any]:
-    """The result of a function in the NumPy interpreter, which computes in float64."""
-
-    def value(argument: Any) -> Any:
-        if isinstance(argument, tvm_ffi.Shape):
-            return Sizes(map(int, argument))
-        if isinstance(argument, np.ndarray) and argument.dtype.kind not in "iub":
-            return argument.astype(np.float64)
-        return argument
-
-    with module.context:
-        return relax_interpreter.run(module.mlir, name, [value(argument) for argument in arguments])
 
 
 Row = tuple[Callable[[], object], str]

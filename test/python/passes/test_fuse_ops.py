@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -9,14 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 import relax_mlir as rx
+from fusion_cases import Case, check_calls, check_values, f32, module_of
 from relax_mlir import op as R
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.lowering.legalize.legalize_ops import LegalizeOps
 from relax_mlir.mlir import ir
 from relax_mlir.passes.fusion.fuse_ops import FuseOps
 
-Array = np.ndarray[Any, Any]
-MATRIX, ROW, COLUMN = (Tensor(shape, "float32") for shape in (("n", "m"), ("m",), ("n", 1)))
+MATRIX, ROW, COLUMN = f32("n", "m"), f32("m"), f32("n", 1)
 
 
 def module(build: Callable[..., Any], params: Sequence[Tensor]) -> rx.IRModule:
@@ -130,74 +131,56 @@ def test_a_call_does_not_move_past_an_effect() -> None:
     assert len(callees(bb.get())) == 2
 
 
-CASES: Sequence[tuple[Callable[..., Any], Callable[..., Any], Sequence[Tensor]]] = (
-    (chain, lambda x, r, y: np.exp((x + r) / (1 + np.exp(-(x + r))) + y), [MATRIX, ROW, MATRIX]),
-    (
+A, B = f32("n", "m"), f32("m", "k")
+CASES: dict[str, Case] = {
+    "a chain": (chain, [MATRIX, ROW, MATRIX], 1),
+    "a column": (
         lambda x, c: R.multiply(R.add(x, R.exp(c)), R.permute_dims(R.permute_dims(R.subtract(x, c)))),
-        lambda x, c: (x + np.exp(c)) * (x - c),
         [MATRIX, COLUMN],
+        2,
     ),
-    (
-        lambda x, y: R.add(R.permute_dims(R.negative(x)), y),
-        lambda x, y: y - x.T,
-        [MATRIX, Tensor(("m", "n"))],
-    ),
-    (
+    "transposed": (lambda x, y: R.add(R.permute_dims(R.negative(x)), y), [MATRIX, f32("m", "n")], 1),
+    "a condition": (
         lambda x: R.where(R.greater(x, R.const(np.float32(0))), R.sqrt(R.abs(x)), R.negative(x)),
-        lambda x: np.where(x > 0, np.sqrt(np.abs(x)), -x),
         [MATRIX],
+        1,
     ),
-    (
+    "integers between": (
         lambda x: R.add(R.broadcast_to(R.astype(R.astype(x, "int64"), "float32"), ("n", "m")), x),
-        lambda x: np.trunc(x) + x,
         [MATRIX],
+        1,
     ),
-)
-
-
-A, B, BIAS = Tensor(("n", "m")), Tensor(("m", "k")), Tensor(("k",))
-CASES = (
-    *CASES,
-    (
-        lambda x, y, b: R.nn.relu(R.add(R.matmul(x, y), b)),
-        lambda x, y, b: np.maximum(x @ y + b, 0),
-        [A, B, BIAS],
-    ),
-    (
+    "a product": (lambda x, y, b: R.nn.relu(R.add(R.matmul(x, y), b)), [A, B, f32("k")], 1),
+    "two products": (
         lambda x, y: R.add(R.permute_dims(R.multiply(R.matmul(x, y), R.matmul(x, y))), x),
-        lambda x, y: ((x @ y) ** 2).T + x,
         [SQUARE, SQUARE],
+        3,
     ),
-    (
+    "batches": (
         lambda x, y, z: R.add(R.tanh(R.divide(R.matmul(x, y), R.const(np.float32(3)))), z),
-        lambda x, y, z: np.tanh(x @ y / np.float32(3)) + z,
-        [Tensor(("b", "n", "m")), Tensor(("b", "m", "k")), Tensor(("b", "n", "k"))],
+        [f32("h", "n", "m"), f32("h", "m", "k"), f32("h", "n", "k")],
+        1,
     ),
-    (
+    "a batch and a matrix": (
         lambda x, y, z: R.subtract(z, R.matmul(x, y)),
-        lambda x, y, z: z - x @ y,
-        [Tensor(("b", "n", "m")), B, Tensor(("n", "k"))],
+        [f32("h", "n", "m"), B, f32("n", "k")],
+        1,
     ),
-)
+}
 
 
-def test_values() -> None:
-    bb = rx.BlockBuilder()
-    for number, (build, _, params) in enumerate(CASES):
-        variables = [rx.Var(f"x{i}", info) for i, info in enumerate(params)]
-        with bb.function(f"case{number}", variables):
-            bb.emit_func_output(build(*variables))
-    executable = rx.build(bb.get())
-    rng = np.random.default_rng(0)
-    for n, m in ((1, 1), (0, 3), (3, 17), (9, 4), (40, 33)):
-        sizes = {"n": n, "m": m, "k": 2 * m + 1, "b": 2}
-        for number, (_, reference, params) in enumerate(CASES):
-            shapes = [
-                [d if isinstance(d, int) else sizes[str(d)] for d in p.known_shape or ()] for p in params
-            ]
-            inputs = [rng.uniform(-3, 3, shape).astype("float32") for shape in shapes]
-            result = executable[f"case{number}"](*inputs)
-            np.testing.assert_allclose(np.from_dlpack(result), reference(*inputs), rtol=2e-5, atol=2e-5)
+def test_calls_of_cases() -> None:
+    check_calls(CASES)
+
+
+@functools.cache
+def executable() -> rx.Executable:
+    return rx.build(module_of(CASES))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_values(name: str) -> None:
+    check_values(CASES, name, executable())
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
