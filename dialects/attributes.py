@@ -84,8 +84,6 @@ TAKES_HANDLES = "relax.takes_handles"
 SHARED_GROUP = "relax.shared_group"
 """On a function from level V on: shared with other modules. The value is the group that it is compiled with; on a
 declaration, the kernel of the library that defines it."""
-LINKS_KERNELS = "relax.links_kernels"
-"""On a module: the kernels of the library are declared in it (see `relax_mlir.lowering.kernels.library`)."""
 SUPPORT = "relax.support"
 """On a support function of one module: cold code, left unoptimised; shared ones have `SHARED_GROUP`."""
 AS_GENERATED = "relax.as_generated"

@@ -14,7 +14,6 @@ from relax_mlir.lowering.base.module_parts import Part
 from relax_mlir.lowering.bufferize import bufferize
 from relax_mlir.lowering.expand import ExpandBools, ExpandFloats, ExpandFma, ExpandMath, ExpandRounding
 from relax_mlir.lowering.kernels.gemm.lower_contractions import LowerContractions
-from relax_mlir.lowering.kernels.library import LinkKernels
 from relax_mlir.lowering.kernels.nest.vector_loops import LinalgToLoops
 from relax_mlir.lowering.kernels.select_kernels import SelectKernels
 from relax_mlir.lowering.legality import CheckLegality
@@ -69,11 +68,9 @@ def phases(
         low_precision: if False, the module has neither f16 nor bf16 (see `mentions_low_precision`), and no pass looks
             for them.
         take_parts: receives entry points, which are compiled separately and skip the later phases (see
-            `EmitFFIWrappers`). The kernels of the library (see `LinkKernels`) and the support functions common to all
-            modules (`early_support`) are then left out, too.
+            `EmitFFIWrappers`). The support functions common to all modules (`early_support`) are then left out, too.
         keep_closures: support function values that are only known at run time, for the virtual machine.
     """
-    linked = (LinkKernels(),) if take_parts else ()
     lowered = (LowerClosures(),) if keep_closures else ()
     halves = (ExpandFloats(target),) if low_precision else ()
     cleanup = known_passes("canonicalize,cse")
@@ -124,7 +121,6 @@ def phases(
         Phase(
             "kernels",
             (
-                *linked,
                 SelectKernels(target),
                 PackConstants(target),
                 LowerContractions(target),

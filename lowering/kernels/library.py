@@ -1,8 +1,7 @@
 """The library of kernels: functions that depend on a target only, which modules declare instead of defining them.
 
-The emitter of a kernel provides it with `define`. A module with the attribute `LINKS_KERNELS` (pass `link-kernels`)
-gets declarations of its functions, and the kernel itself is emitted into its own module, once per target. Any other
-module gets the functions themselves.
+The emitter of a kernel provides it with `define`: the module gets declarations of its functions, and the kernel itself
+is emitted into its own module, once per target.
 """
 
 from __future__ import annotations
@@ -13,9 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import TypeAlias
 
-from relax_mlir.dialects.attributes import LINKS_KERNELS, MAY_FAIL, SAYS_PLACE, SEPARATE, SHARED_GROUP
+from relax_mlir.dialects.attributes import MAY_FAIL, SAYS_PLACE, SEPARATE, SHARED_GROUP
+from relax_mlir.error import CompileError
 from relax_mlir.fork_safety import Order, process_lock
 from relax_mlir.ir_queries import callee_of, ops_of
 from relax_mlir.lowering.kernels.core import emit as e
@@ -23,7 +23,6 @@ from relax_mlir.lowering.kernels.core.parallel import MARK, PARALLEL
 from relax_mlir.mlir import func, ir
 from relax_mlir.mlir_text import functions, is_declaration
 from relax_mlir.target import Target
-from relax_mlir.transform import ModulePass, PassContext
 
 KEPT = 256
 """The number of kernels that a process keeps, some 100 kB each."""
@@ -72,7 +71,10 @@ _find: ContextVar[Find | None] = ContextVar("find", default=None)
 
 @contextmanager
 def kernels_from(find: Find | None) -> Iterator[None]:
-    """Take compiled kernels from a cache: `find` returns the kernel of a target and name, or None."""
+    """Take compiled kernels from a cache: `find` returns the kernel of a target and name, or None.
+
+    Without `find`, kernels are emitted if this process has only their machine code.
+    """
     token = _find.set(find)
     try:
         yield
@@ -83,7 +85,7 @@ def kernels_from(find: Find | None) -> Iterator[None]:
 def define(
     block: e.Block, target: Target, exported: Sequence[str], emit: Callable[[e.Block], object]
 ) -> None:
-    """Provide a kernel in the module with the body `block`, unless it is there: its functions, or declarations of them.
+    """Declare the functions of a kernel in the module with the body `block`, unless they are there.
 
     Args:
         block: the body of the module.
@@ -93,9 +95,6 @@ def define(
         emit: emits the functions at the end of the body of a module, with `define` for those of other kernels.
     """
     if e.is_defined(block, exported[0]):
-        return
-    if LINKS_KERNELS not in block.owner.attributes:
-        emit(block)
         return
     kernel = _kernel(target, exported, emit)
     with ir.InsertionPoint(block):
@@ -107,26 +106,30 @@ def define(
 
 
 def kernels_of(module: ir.Module, target: Target) -> list[Kernel]:
-    """The kernels of a target that a module declares, and those that these need, callees first."""
+    """The kernels of a target that a module declares, and those that these need, callers first.
+
+    Raises CompileError for one that this process has not emitted for the target.
+    """
     found: dict[str, Kernel] = {}
 
     def add(names: Iterable[str]) -> None:
         for name in names:
             if name not in found:
                 with _lock:
-                    kernel = _kernels[target, name]
-                add(kernel.needs)
+                    kernel = _kernels.get((target, name))
+                if kernel is None:
+                    raise CompileError(f"the library has no kernel @{name} for the target {target}")
                 found[name] = kernel
+                add(kernel.needs)
 
     add(_declared(module))
     return list(found.values())
 
 
 def scratch_module(emit: Callable[[e.Block], object]) -> ir.Module:
-    """A module in the current context that links kernels, with what `emit` adds to its body."""
+    """A module in the current context with what `emit` adds to its body."""
     with ir.Location.unknown():
         module = ir.Module.create()
-        module.operation.attributes[LINKS_KERNELS] = ir.UnitAttr.get()
         with ir.InsertionPoint(module.body):
             emit(module.body)
     return module
@@ -146,7 +149,9 @@ def _kept(target: Target, name: str) -> Kernel | None:
     find = _find.get()
     with _lock:
         kernel = _kernels.get((target, name))
-    if kernel is None and find is not None:
+    if find is None:
+        kernel = kernel if kernel is not None and kernel.source else None
+    elif kernel is None:
         kernel = find(target, name)
     if kernel is None or any(_kept(target, needed) is None for needed in kernel.needs):
         return None
@@ -155,10 +160,11 @@ def _kept(target: Target, name: str) -> Kernel | None:
 
 
 def _keep(kernel: Kernel) -> None:
-    """Keep a kernel as the most recently used one."""
+    """Keep a kernel as the most recently used one; another thread may need the source of the one that is there."""
     key = kernel.target, kernel.name
     with _lock:
-        _kernels[key] = kernel
+        if kernel.source or key not in _kernels:
+            _kernels[key] = kernel
         _kernels.move_to_end(key)
         if len(_kernels) > KEPT:
             _kernels.popitem(last=False)
@@ -208,13 +214,3 @@ def _declared(module: ir.Module) -> list[str]:
         op for op in functions(module).values() if is_declaration(op) and SHARED_GROUP in op.attributes
     ]
     return list(dict.fromkeys(ir.StringAttr(op.attributes[SHARED_GROUP]).value for op in declared))
-
-
-class LinkKernels(ModulePass):
-    """Mark a module: later passes declare kernels that depend on a target only, instead of emitting them."""
-
-    name: ClassVar[str] = "link-kernels"
-
-    def run(self, module: ir.Module, ctx: PassContext) -> None:
-        """Set the attribute of the module."""
-        module.operation.attributes[LINKS_KERNELS] = ir.UnitAttr.get()

@@ -291,6 +291,16 @@ def flat_control_flow() -> list[MLIRPass]:
     ]
 
 
+def expanded_kernel(target: str, low_precision: bool) -> list[Pass]:
+    """The passes on a kernel of the library that modules run on their own functions at level V."""
+    return [
+        ExpandMath(target),
+        *([ExpandFloats(target)] if low_precision else []),
+        ExpandFma(target),
+        ExpandRounding(target),
+    ]
+
+
 def kernel_to_flat(target: str, low_precision: bool, is_simple: bool) -> list[Pass]:
     """The passes to level F for a kernel of the library, which declares the support functions common to all modules.
 
@@ -298,10 +308,7 @@ def kernel_to_flat(target: str, low_precision: bool, is_simple: bool) -> list[Pa
     """
     support = [OutlineParallelLoops(target), PoolBuffers(), LowerCopies(), EmitFFIWrappers(separate=True)]
     return [
-        ExpandMath(target),
-        *([ExpandFloats(target)] if low_precision else []),
-        ExpandFma(target),
-        ExpandRounding(target),
+        *expanded_kernel(target, low_precision),
         known_passes("canonicalize,cse"),
         *([] if is_simple else support),
         *flat_control_flow(),

@@ -259,16 +259,24 @@ class Fragment:
         text = self.text()
         with module.context, ir.Location.name("relax.abi", context=module.context):
             source = ir.Module.parse(text)
-        have = ir.SymbolTable(module.operation)
-        for op in list(source.body.operations):
-            name = symbol_name(op)
-            present = have[name] if name and name in have else None
-            if present is not None and (is_declaration(op) or not is_declaration(present)):
-                continue
-            if present is not None:
-                have.erase(present)
-            op.operation.detach_from_parent()
-            module.body.append(op)
+        splice(source, module)
+
+
+def splice(source: ir.Module, module: ir.Module) -> None:
+    """Move the ops of a module to the end of another one, without those that it defines or declares already.
+
+    Definitions replace declarations.
+    """
+    have = ir.SymbolTable(module.operation)
+    for op in list(source.body.operations):
+        name = symbol_name(op)
+        present = have[name] if name and name in have else None
+        if present is not None and (is_declaration(op) or not is_declaration(present)):
+            continue
+        if present is not None:
+            have.erase(present)
+        op.operation.detach_from_parent()
+        module.body.append(op)
 
 
 def text_name(text: str) -> str:

@@ -16,12 +16,16 @@ from relax_mlir.dialects.constants import require
 from relax_mlir.error import expect
 from relax_mlir.ir_module import IRModule
 from relax_mlir.lowering.base.constant_table import TableEntry, constant_table, table_entries
+from relax_mlir.lowering.base.support import early_support
 from relax_mlir.lowering.entry.instrument_calls import Site
+from relax_mlir.lowering.kernels.library import Kernel, kernels_of
 from relax_mlir.lowering.llvm import cross_compile
 from relax_mlir.lowering.llvm.cross_compile import llvm_ir
+from relax_mlir.lowering.llvm.link_kernels import units_of
 from relax_mlir.lowering.pipeline import phases
 from relax_mlir.runtime.cache_key import module_constants, source_hash
 from relax_mlir.runtime.compile_native import run_phase
+from relax_mlir.runtime.compile_units import lowered_part
 from relax_mlir.runtime.executable import Executable, Interface
 from relax_mlir.target import Target
 from relax_mlir.transform import PassContext
@@ -200,10 +204,18 @@ def cross_build(mod: IRModule, target: str | Target) -> CompiledCode:
     facts = Interface.of_source(mod.mlir, str(target), source_hash(mod.mlir))
     work = mod.clone()
     table: list[TableEntry] = []
+    kernels: list[Kernel] = []
     for phase in phases(str(target)):
         run_phase(phase, work, verify_each=True)
         if phase.name == "kernels":
             table = table_entries(work.mlir)
             facts = facts.with_facts_of(work.mlir)
-    code = cross_compile.object_file(llvm_ir(work.mlir), target, PassContext.current().opt_level)
-    return CompiledCode(facts.with_entries_of(work.mlir), constant_table(table), (code,))
+            kernels = kernels_of(work.mlir, target)
+    opt_level = PassContext.current().opt_level
+    with work.context:
+        units = list(units_of(kernels))
+    if units:
+        units.append(early_support())  # kernels call it
+    modules = [work.mlir, *(lowered_part(unit, low_precision=True) for unit in units)]
+    code = tuple(cross_compile.object_file(llvm_ir(module), target, opt_level) for module in modules)
+    return CompiledCode(facts.with_entries_of(work.mlir), constant_table(table), code)

@@ -16,13 +16,13 @@ from relax_mlir.lowering.expand import mentions_low_precision
 from relax_mlir.lowering.kernels.early_kernels import early_kernels
 from relax_mlir.lowering.kernels.gemm.lower_contractions import LowerContractions
 from relax_mlir.lowering.kernels.library import Kernel, kernels_from, kernels_of
-from relax_mlir.lowering.llvm.kernel_units import units_of
+from relax_mlir.lowering.llvm.link_kernels import LinkKernels, units_of
 from relax_mlir.lowering.pipeline import Phase, phases
 from relax_mlir.mlir import ir
 from relax_mlir.runtime import build_setup, compile_units, kernel_store, memory, threads
 from relax_mlir.runtime.build_setup import LEGALIZING, MACHINE_CODE, CompileReport, Options
 from relax_mlir.runtime.compile_cache import CacheSlot
-from relax_mlir.runtime.compile_units import PartCompiler, compile_rest
+from relax_mlir.runtime.compile_units import PartCompiler, compile_rest, linked_by_llvm
 from relax_mlir.runtime.elf import SUPPORTED, ObjectFileError
 from relax_mlir.runtime.executable import Engine, Executable, Interface
 from relax_mlir.runtime.machine_code import shared_libraries
@@ -94,22 +94,34 @@ def run_phase(phase: Phase, work: IRModule, verify_each: bool = True) -> None:
 
 
 def compile_native(mod: IRModule, target: Target, slot: CacheSlot | None, options: Options) -> Executable:
-    """Verify after each phase. On failure, or with instruments attached, recompile and verify after every pass."""
+    """Verify after each phase. On failure, or with instruments attached, recompile and verify after every pass.
+
+    Kernels of the library are linked into the module only where LLVM's linker has to load the code.
+    """
+    if SUPPORTED:
+        try:
+            return _verified(mod, target, slot, options, is_whole=False)
+        except ObjectFileError:
+            pass  # LLVM's linker supports more object files
+    return _verified(mod, target, slot, options, is_whole=True)
+
+
+def _verified(
+    mod: IRModule, target: Target, slot: CacheSlot | None, options: Options, is_whole: bool
+) -> Executable:
     failure = ""
     if not is_observed():
         try:
             with unverified(mod) as work:
-                return _compile_with(work, False, target, slot, options)
-        except ObjectFileError:
-            pass  # the second attempt keeps kernels in the module, for LLVM to link
-        except MemoryError:
+                return _compile_with(work, False, target, slot, options, is_whole)
+        except (MemoryError, ObjectFileError):
             raise
         # The second attempt raises the error and names the pass; if it succeeds, a warning reports this error.
         except Exception as error:
             failure = str(error) or type(error).__name__
-    executable = _compile_with(mod.clone(), True, target, slot, options)
+    executable = _compile_with(mod.clone(), True, target, slot, options, is_whole)
     if failure:
-        warnings.warn(f"build: succeeded at the second attempt only; the first: {failure}", stacklevel=3)
+        warnings.warn(f"build: succeeded at the second attempt only; the first: {failure}", stacklevel=4)
     return executable
 
 
@@ -129,9 +141,19 @@ def _add_kernels(module: ir.Module, kernels: Sequence[Kernel], compiler: PartCom
         compiler.add_objects(kernel.objects)
 
 
+def _no_cache(target: Target, name: str) -> Kernel | None:
+    return None
+
+
 def _compile_with(
-    work: IRModule, verify_each: bool, target: Target, slot: CacheSlot | None, options: Options
+    work: IRModule,
+    verify_each: bool,
+    target: Target,
+    slot: CacheSlot | None,
+    options: Options,
+    is_whole: bool,
 ) -> Executable:
+    """Compile a module; `is_whole`: as one, with its kernels, by LLVM's linker."""
     seconds: dict[str, float] = {}
     table: list[TableEntry] = []
     facts = Interface.of_source(work.mlir, str(target), options.source)
@@ -139,14 +161,15 @@ def _compile_with(
     low_precision = mentions_low_precision(work.mlir)
     context = PassContext.current()
     # The second attempt ignores cached code, which may call symbols that this process lacks.
-    is_kept = slot is not None and not verify_each
+    is_kept = slot is not None and not verify_each and not is_whole
     compiler = PartCompiler(
         shared_libraries(), context.opt_level, is_kept, low_precision, FunctionCpu.of(target)
     )
     linked: list[Kernel] = []
-    with compiler, kernels_from(kernel_store.load if is_kept else None):
+    cached = None if verify_each or is_whole else (kernel_store.load if is_kept else _no_cache)
+    with compiler, kernels_from(cached):
         compiler.meanwhile(warm_up(target.num_threads))
-        apart = compiler.add if SUPPORTED and not verify_each else None
+        apart = None if verify_each or is_whole else compiler.add
         if apart:  # the cheapest unit to generate comes first, so that another CPU can start
             apart([early_support()])
             _start_kernels(work.mlir, target, compiler)
@@ -163,8 +186,12 @@ def _compile_with(
             if phase.name == "kernels":
                 table = table_entries(work.mlir)
                 facts = facts.with_facts_of(work.mlir)
-                if apart:
+                if is_whole:
+                    work.apply_(LinkKernels(str(target)))
+                else:
                     linked = kernels_of(work.mlir, target)
+                    if linked and not apart:  # kernels call it; the module has its own
+                        compiler.add([early_support()])
                     _add_kernels(work.mlir, linked, compiler)
             seconds[phase.name] = perf_counter() - started
         flat = work
@@ -175,7 +202,9 @@ def _compile_with(
             seconds[to_llvm.name] = perf_counter() - started
         started = perf_counter()
         build_setup.begin_step(MACHINE_CODE)
-        code, objects = compile_rest(flat.mlir, compiler)
+        code, objects = (
+            linked_by_llvm(flat.mlir, context.opt_level) if is_whole else compile_rest(flat.mlir, compiler)
+        )
         if is_kept:
             for kernel in linked:
                 if not kernel.objects:

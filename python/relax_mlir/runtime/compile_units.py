@@ -344,11 +344,6 @@ class PartCompiler:
         else:
             destroy_engines()
 
-    @property
-    def has_parts(self) -> bool:
-        """True if a unit has been added."""
-        return bool(self._wanted)
-
     def meanwhile(self, warm_up: Iterable[Callable[[], None]]) -> None:
         """Run warm-up tasks while no units are waiting, or at the end; their users may have run them already."""
         new = list(warm_up)
@@ -556,7 +551,7 @@ def _keep(key: str, code: bytes, persistent: bool) -> None:
 def compile_module(
     module: ir.Module, opt_level: int, low_precision: bool = True
 ) -> tuple[MachineCode, list[bytes]]:
-    """Compile a module of level F or L; return its code and its object files.
+    """Compile a module of level F or L; return its code and its object files, if LLVM has not linked it.
 
     Args:
         module: is unchanged afterwards, or at level L.
@@ -565,29 +560,33 @@ def compile_module(
 
     Raises CompileError if the module calls undefined functions.
     """
-    with PartCompiler(shared_libraries(), opt_level, False, low_precision) as compiler:
-        return compile_rest(module, compiler)
+    if SUPPORTED:
+        with (
+            contextlib.suppress(ObjectFileError),
+            PartCompiler(shared_libraries(), opt_level, False, low_precision) as compiler,
+        ):
+            return compile_rest(module, compiler)
+    return linked_by_llvm(module, opt_level)
 
 
 def compile_rest(module: ir.Module, compiler: PartCompiler) -> tuple[MachineCode, list[bytes]]:
-    """Compile a module, some of whose compilation units the compiler has already; otherwise like `compile_module`.
+    """Compile a module of level F or L; the compiler has the code of functions that it declares.
 
-    If objects cannot be loaded (on systems other than x86-64 Linux, or objects that the loader does not support), LLVM
-    links the code, and there are no object files.
-
-    Raises CompileError if the module calls undefined functions. Raises ObjectFileError if objects cannot be loaded and
-    LLVM cannot link the code either, because the module lacks the units that the compiler has.
+    Raises CompileError if the module calls undefined functions, ObjectFileError if objects cannot be loaded.
     """
-    is_whole = not compiler.has_parts
-    if SUPPORTED:
-        compiler.add(split_module(module))
-        objects = compiler.objects()
-        try:
-            return ObjectCode(objects), objects
-        except ObjectFileError:  # LLVM's linker supports more object files
-            if not is_whole:
-                raise
+    compiler.add(split_module(module))
+    objects = compiler.objects()
+    return ObjectCode(objects), objects
+
+
+def linked_by_llvm(module: ir.Module, opt_level: int) -> tuple[MachineCode, list[bytes]]:
+    """Compile a module of level F, which is at level L afterwards, as one; there are no object files.
+
+    LLVM's linker supports other systems than x86-64 Linux, and object files that the loader does not support.
+
+    Raises CompileError if the module calls undefined functions.
+    """
     for step in to_llvm_dialect():
         step.apply_(module)
     require_symbols(module, shared_libraries())
-    return JitCode(module, compiler.opt_level), []
+    return JitCode(module, opt_level), []

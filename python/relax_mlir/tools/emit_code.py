@@ -17,10 +17,11 @@ from relax_mlir.ir_module import IRModule
 from relax_mlir.lowering.legality import violations
 from relax_mlir.lowering.llvm import cross_compile
 from relax_mlir.lowering.llvm.cross_compile import llvm_ir as translated
-from relax_mlir.lowering.pipeline import pipeline
+from relax_mlir.lowering.llvm.link_kernels import LinkKernels
+from relax_mlir.lowering.pipeline import RelaxToLlvm, pipeline
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
-from relax_mlir.transform import PassContext
+from relax_mlir.transform import Pass, PassContext, Sequential
 from relax_mlir.transform.registry import level
 
 
@@ -38,8 +39,17 @@ def llvm_ir(mod: IRModule, target: str | Target = "cpu") -> str:
     expect("llvm_ir: 'target'", target, str | Target, "a Target or its text")
     target = Target.parse(target)
     if any(True for _ in violations(mod.mlir, "llvm")):
-        mod = pipeline("relax-to-llvm", str(target))(mod)
+        mod = Sequential(_with_kernels(str(target)))(mod)
     return translated(mod.mlir)
+
+
+def _with_kernels(target: str) -> list[Pass]:
+    """The whole lowering; the module gets the kernels of the library, so that the code is complete."""
+    return [
+        pipeline("relax-to-kernels", target),
+        LinkKernels(target),
+        *RelaxToLlvm(target, "kernels").passes(),
+    ]
 
 
 def assembly(mod: IRModule, target: str | Target = "cpu", opt_level: int = 2) -> str:

@@ -23,7 +23,6 @@ from relax_mlir.lowering.expand import ExpandFma as ExpandFma
 from relax_mlir.lowering.expand import ExpandMath as ExpandMath
 from relax_mlir.lowering.expand import ExpandRounding as ExpandRounding
 from relax_mlir.lowering.kernels.gemm.lower_contractions import LowerContractions as LowerContractions
-from relax_mlir.lowering.kernels.library import LinkKernels as LinkKernels
 from relax_mlir.lowering.kernels.nest.vector_loops import LinalgToLoops as LinalgToLoops
 from relax_mlir.lowering.kernels.select_kernels import SelectKernels as SelectKernels
 from relax_mlir.lowering.legality import CheckLegality as CheckLegality
@@ -31,6 +30,7 @@ from relax_mlir.lowering.legalize.check_prim_funcs import CheckPrimFuncs as Chec
 from relax_mlir.lowering.legalize.expose_prim_funcs import ExposePrimFuncs as ExposePrimFuncs
 from relax_mlir.lowering.legalize.legalize_ops import LegalizeOps as LegalizeOps
 from relax_mlir.lowering.legalize.outline_branches import OutlineBranches as OutlineBranches
+from relax_mlir.lowering.llvm.link_kernels import LinkKernels as LinkKernels
 from relax_mlir.lowering.llvm.to_llvm import BFloat16Bits as BFloat16Bits
 from relax_mlir.lowering.llvm.to_llvm import LowerCopies as LowerCopies
 from relax_mlir.lowering.llvm.to_llvm import MangleNames as MangleNames

@@ -35,7 +35,7 @@ PASSES: dict[str, str] = {
     "check-legality": "relax_mlir.lowering.legality:CheckLegality",
     "check-prim-funcs": "relax_mlir.lowering.legalize.check_prim_funcs:CheckPrimFuncs",
     "check-prim-calls": "relax_mlir.passes.calls:CheckPrimCalls",
-    "link-kernels": "relax_mlir.lowering.kernels.library:LinkKernels",
+    "link-kernels": "relax_mlir.lowering.llvm.link_kernels:LinkKernels",
     "drop-destination-results": "relax_mlir.lowering.bufferize:DropDestinationResults",
     "emit-ffi-wrappers": "relax_mlir.lowering.entry.emit_ffi_wrappers:EmitFFIWrappers",
     "emit-lifecycle": "relax_mlir.lowering.entry.emit_lifecycle:EmitLifecycle",

@@ -1,6 +1,6 @@
 // Convolutions and poolings: what is copied into zeros for them alone is not copied, what has another form is left.
 // lowering/kernels/windows: window_match.py, window_params.py, window_gemm.py, channel_windows.py
-// RUN: relax-opt "--lower-contractions=target='cpu -mcpu=x86-64-v4'" %s | filecheck %s
+// RUN: relax-opt "--lower-contractions=target='cpu -mcpu=x86-64-v4'" --link-kernels="target='cpu -mcpu=x86-64-v4'" %s | filecheck %s
 
 #windows = affine_map<(n, o, y, x, i, u, v) -> (n, i, y + u, x * 2 + v * 3)>
 #kernels = affine_map<(n, o, y, x, i, u, v) -> (o, i, u, v)>

@@ -2,6 +2,7 @@
 // RUN: relax-opt --pack-constants="target='cpu -mcpu=haswell'" --split-input-file %s | filecheck %s
 // RUN: relax-opt --pack-constants="target='cpu -mcpu=skylake-avx512'" --split-input-file %s | filecheck %s --check-prefix=AVX512
 // RUN: relax-opt --pack-constants="target='cpu -mcpu=sapphirerapids -mattr=-amx_bf16'" --split-input-file %s | filecheck %s --check-prefix=PAIRS
+// RUN: relax-opt --pack-constants="target='cpu -mcpu=sapphirerapids -mattr=-amx_bf16'" --link-kernels="target='cpu -mcpu=sapphirerapids -mattr=-amx_bf16'" --split-input-file %s | filecheck %s --check-prefix=KERNEL
 
 // One packed constant for both calls; the plain one is gone.
 // CHECK-NOT: @relax.constant.0()
@@ -53,10 +54,10 @@ func.func private @product_of_halves(%a: memref<?x11xbf16>, %b: memref<11x20xbf1
   return
 }
 
-// PAIRS: func.func private @relax.gemm.bf16.f32.panels.strip_1(
-// PAIRS: %[[WORDS:[A-Za-z0-9_]+]] = vector.bitcast %{{[A-Za-z0-9_]+}} : vector<32xbf16> to vector<16xi32>
-// PAIRS: arith.shli %[[WORDS]],
-// PAIRS: arith.andi %[[WORDS]],
+// KERNEL: func.func private @relax.gemm.bf16.f32.panels.strip_1(
+// KERNEL: %[[WORDS:[A-Za-z0-9_]+]] = vector.bitcast %{{[A-Za-z0-9_]+}} : vector<32xbf16> to vector<16xi32>
+// KERNEL: arith.shli %[[WORDS]],
+// KERNEL: arith.andi %[[WORDS]],
 
 // Panels of a constant of a few columns would be too large (here for vectors of AVX-512 only).
 // CHECK: @relax.constant.3.panels_16()

@@ -1,5 +1,5 @@
 // attention.py, attention_softmax.py, attention_pack.py, simd.py.
-// RUN: relax-opt --select-kernels="target='cpu -mcpu=haswell'" --split-input-file %s | filecheck %s
+// RUN: relax-opt --select-kernels="target='cpu -mcpu=haswell'" --link-kernels="target='cpu -mcpu=haswell'" --split-input-file %s | filecheck %s
 
 // Scores of a tile only: 6 rows of the register tile by a block of keys, in scratch memory.
 // CHECK-LABEL: func.func private @attention
@@ -49,9 +49,9 @@ func.func private @attention(%q: memref<?x?x4x64xf32>, %k: memref<?x?x2x64xf32>,
 // CHECK: func.call @relax.gemm.f32.block(
 // CHECK: func.call @relax.attention.f16.weighted_sum
 // CHECK: func.func private @relax.attention.f16.pack_keys
-// CHECK: arith.extf %{{[A-Za-z0-9_]+}} : vector<8xf16> to vector<8xf32>
+// CHECK: arith.extf %{{[A-Za-z0-9_]+}} fastmath<none> : vector<8xf16> to vector<8xf32>
 // CHECK: func.func private @relax.attention.f16.write_rows
-// CHECK: arith.truncf %{{[A-Za-z0-9_]+}} : vector<8xf32> to vector<8xf16>
+// CHECK: arith.truncf %{{[A-Za-z0-9_]+}} fastmath<none> : vector<8xf32> to vector<8xf16>
 func.func private @half(%q: memref<?x?x2x64xf16>, %k: memref<?x?x2x64xf16>, %v: memref<?x?x2x64xf16>,
                         %bias: memref<?xf16>, %out: memref<?x?x2x64xf16>)
     attributes {relax.prim_func, relax.kernel = "attention", relax.kernel_attrs = {causal_mask = "TopLeft", scale = 0.5 : f64}} {

@@ -1,11 +1,11 @@
 // A kernel of the library is one line, and so are epilogues and prim funcs that a kernel generator has written; the module's
 // own functions stay.
-// RUN: relax-opt %s --relax-to-kernels --elide-kernels | filecheck %s
+// RUN: relax-opt %s --relax-to-kernels --link-kernels --elide-kernels | filecheck %s
 // RUN: relax-opt %s --relax-to-kernels --elide-kernels | relax-opt --verify-roundtrip -o /dev/null
-// RUN: relax-opt %s --relax-to-flat --elide-kernels | filecheck %s --check-prefix=FLAT
-// RUN: relax-opt %s --relax-to-llvm --elide-kernels | filecheck %s --check-prefix=LLVM
-// RUN: relax-opt %s --relax-to-kernels --mlir-print-ir-after=expand-fma --elide-kernels -o /dev/null 2>&1 | filecheck %s
-// RUN: relax-opt %s --relax-to-kernels | filecheck %s --check-prefix=WHOLE
+// RUN: relax-opt %s --relax-to-kernels --link-kernels --relax-to-flat=start=kernels --elide-kernels | filecheck %s --check-prefix=FLAT
+// RUN: relax-opt %s --relax-to-kernels --link-kernels --relax-to-llvm=start=kernels --elide-kernels | filecheck %s --check-prefix=LLVM
+// RUN: relax-opt %s --relax-to-kernels --link-kernels --mlir-print-ir-after=link-kernels --elide-kernels -o /dev/null 2>&1 | filecheck %s
+// RUN: relax-opt %s --relax-to-kernels --link-kernels | filecheck %s --check-prefix=WHOLE
 
 // The reference of a kernel is shown as long as it is there.
 // RUN: relax-opt %s --relax-to-memrefs --elide-kernels | filecheck %s --check-prefix=MEMREFS

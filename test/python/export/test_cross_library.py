@@ -160,6 +160,25 @@ def test_levels(module: rx.IRModule, code: CompiledCode, ffi: Path, tmp_path: Pa
     np.testing.assert_allclose(first, second, rtol=1e-5)
 
 
+def test_code_for_this_machine_is_the_same(tmp_path: Path) -> None:
+    """llvmlite compiles the module and the kernels of its product, each to an object file."""
+    pytest.importorskip("llvmlite")
+    own = parse("""
+@R.function
+def main(x: R.Tensor(("n", 64), "float32"), y: R.Tensor((64, "m"), "float32")):
+    return R.nn.relu(x @ y)
+""")
+    target = "cpu -mcpu=x86-64 -num-threads=2"
+    crossed = cross_build(own, target)
+    assert len(crossed.objects) > 1
+    function = tvm_ffi.load_module(str(crossed.export_library(tmp_path / "own.so"))).main
+    native = rx.build(own, target)["main"]
+    for rows in (0, 1, 5, 200):
+        x, y = given(rows), given(64).T.copy()
+        found = to_numpy(function(tvm_ffi.from_dlpack(x), tvm_ffi.from_dlpack(y)))
+        np.testing.assert_array_equal(found, to_numpy(native(x, y)))
+
+
 def test_zig_links_for_other_machines(code: CompiledCode, module: rx.IRModule, tmp_path: Path) -> None:
     pytest.importorskip("ziglang", reason="needs the extra 'link'")
     zig = (sys.executable, "-m", "ziglang", "cc")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import ml_dtypes
 import numpy as np
 import pytest
-from jit import Compiled
+from jit import Compiled, link
 from relax_mlir.lowering.kernels.gemm.lower_contractions import LowerContractions
 from relax_mlir.lowering.kernels.nest.vector_loops import LinalgToLoops
 from relax_mlir.mlir import ir
@@ -125,6 +125,7 @@ def function(name: str, case: Case) -> str:
 def lowered(text: str) -> ir.Module:
     module = ir.Module.parse(text)
     LowerContractions().run(module, PassContext())
+    link(module, "cpu")
     module.operation.verify()
     return module
 

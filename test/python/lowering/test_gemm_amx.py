@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from gemm_check import module_of
-from jit import Compiled
+from jit import Compiled, link
 from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel, emit_gemm
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
@@ -141,7 +141,10 @@ def test_only_bf16_for_such_targets() -> None:
         for operand_type, target, tiles in (("bf16", TARGET, True), ("f16", TARGET, False)):
             module = ir.Module.create()
             emit_gemm(module.body, GemmKernel(operand_type, "f32"), target)
+            link(module, target)
             assert ("x86.amx.tile_mulf" in str(module)) == tiles
         module = ir.Module.create()
-        emit_gemm(module.body, GemmKernel("bf16", "f32"), Target("cpu -mcpu=sapphirerapids -mattr=-amx_bf16"))
+        target = Target("cpu -mcpu=sapphirerapids -mattr=-amx_bf16")
+        emit_gemm(module.body, GemmKernel("bf16", "f32"), target)
+        link(module, target)
         assert "x86.amx" not in str(module)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
-from jit import Compiled
+from jit import Compiled, link
 from relax_mlir.lowering.kernels.gemm.lower_contractions import LowerContractions
 from relax_mlir.mlir import func, ir
 from relax_mlir.transform import PassContext
@@ -64,6 +64,7 @@ def einsum_module(spec: str, element: str = "f32", result: str = "f32", fill: bo
 
 def run_pass(module: ir.Module) -> str:
     PASS.run(module, PassContext())
+    link(module, "cpu")
     module.operation.verify()
     return str(module)
 

@@ -11,7 +11,7 @@ import pytest
 import sweep
 from gemm_check import DTYPES, LAYOUTS, check, module_of, operand
 from gemm_emulated import emulated
-from jit import Compiled
+from jit import Compiled, link
 from relax_mlir.lowering.base.constant_table import Layout, in_layout
 from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel, emit_gemm
 from relax_mlir.lowering.kernels.gemm.gemm_prepacked import emit_gemm_panels
@@ -136,4 +136,5 @@ def test_only_where_there_is_the_instruction(operand_type: str, target: str, dot
     with ir.Context(), ir.Location.unknown():
         module = ir.Module.create()
         emit_gemm(module.body, GemmKernel(operand_type, "f32"), Target(target))
+        link(module, Target(target))
         assert ("x86.avx512.dot" in str(module)) == dots

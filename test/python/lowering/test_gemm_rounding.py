@@ -10,7 +10,7 @@ import relax_mlir as rx
 import sweep
 from gemm_check import DTYPES, guarded, untouched
 from gemm_emulated import emulated
-from jit import Compiled
+from jit import Compiled, link
 from relax_mlir import op as R
 from relax_mlir.lowering.kernels.gemm.gemm_tiling import tiling
 from relax_mlir.lowering.kernels.gemm.lower_contractions import LowerContractions
@@ -81,6 +81,7 @@ def program(kind: str, element: str) -> str:
 def lowered(kind: str, element: str, target: str) -> ir.Module:
     module = ir.Module.parse(program(kind, element))
     LowerContractions(target).run(module, PassContext())
+    link(module, target)
     module.operation.verify()
     return module
 

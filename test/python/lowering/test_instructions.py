@@ -8,7 +8,7 @@ from functools import cache
 
 import pytest
 import sweep
-from jit import lower
+from jit import link, lower
 from machine_text import Assembly, Code, destinations
 from math_check import MAX_ULP, MAX_ULP_DOUBLE, loop
 from relax_mlir.lowering.expand import ExpandFma, ExpandMath, ExpandRounding
@@ -207,6 +207,7 @@ def product(cpu: str, operand: str) -> Assembly:
     with ir.Context(), ir.Location.unknown():
         module = ir.Module.create()
         emit_gemm(module.body, GemmKernel(operand, "f32"), target_of(cpu))
+        link(module, target_of(cpu))
         return code_of(module, target_of(cpu))
 
 
@@ -297,6 +298,7 @@ def test_loops_are_kept_as_they_are_written() -> None:
     with ir.Context(), ir.Location.unknown():
         module = ir.Module.create()
         emit_gemm(module.body, GemmKernel("f32", "f32"), target_of("haswell"))
+        link(module, target_of("haswell"))
         loops = str(module).count("loop_annotation =")
         lower(module, "cpu -mcpu=haswell")
         text = llvm_ir(module)

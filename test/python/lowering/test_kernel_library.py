@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 from relax_mlir import op as R
-from relax_mlir.dialects.attributes import LINKS_KERNELS, MAY_FAIL, SEPARATE, SHARED_GROUP
+from relax_mlir.dialects.attributes import MAY_FAIL, SEPARATE, SHARED_GROUP
 from relax_mlir.lowering.base.support import CORE_NAMES, MEMORY_TABLE, THREADS_TABLE
 from relax_mlir.lowering.kernels import library
 from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel, emit_gemm, emit_gemm_row, emit_tiles
 from relax_mlir.lowering.kernels.library import Kernel, define, kernels_of, scratch_module
-from relax_mlir.lowering.llvm.kernel_units import units_of
+from relax_mlir.lowering.llvm.link_kernels import LinkKernels, units_of
 from relax_mlir.lowering.loops.parallelize_loops import RUN
 from relax_mlir.lowering.pipeline import phases
 from relax_mlir.mlir import func, ir
@@ -34,32 +34,33 @@ def kernels(emit: library.Callable[..., object], target: Target = TARGET) -> lis
     return kernels_of(scratch_module(lambda body: emit(body, F32, target)), target)
 
 
-def test_a_module_gets_functions_or_declarations(context: ir.Context) -> None:
-    whole = ir.Module.create()
-    emit_gemm(whole.body, F32, TARGET)
-    assert not is_declaration(functions(whole)["relax.gemm.f32"])
-    linked = scratch_module(lambda body: emit_gemm(body, F32, TARGET))
-    declared = functions(linked)
+def test_modules_declare_kernels(context: ir.Context) -> None:
+    module = scratch_module(lambda body: emit_gemm(body, F32, TARGET))
+    declared = functions(module)
     assert set(declared) == {"relax.gemm.f32", "relax.gemm.f32.finished"}
-    for name, op in declared.items():
-        assert is_declaration(op) and op.type == functions(whole)[name].type
+    types = {name: op.type for name, op in declared.items()}
+    for op in declared.values():
+        assert is_declaration(op)
         assert {SEPARATE, MAY_FAIL} <= set(op.attributes)  # it takes memory to pack into
         assert op.attributes[SHARED_GROUP].value == "relax.gemm.f32"
-    assert LINKS_KERNELS in linked.operation.attributes
-    assert linked.operation.verify()
+    LinkKernels(str(TARGET)).apply_(module)
+    linked = functions(module)
+    for name, type_ in types.items():
+        assert not is_declaration(linked[name]) and linked[name].type == type_
+    assert not any(SEPARATE in op.attributes for op in linked.values())
 
 
-def test_callees_come_first(context: ir.Context) -> None:
+def test_callers_come_first(context: ir.Context) -> None:
     names = [kernel.name for kernel in kernels(emit_gemm)]
-    assert names[-1] == "relax.gemm.f32"
-    assert set(names[:-1]) == {"relax.gemm.f32.dots", "relax.gemm.f32.pack_a", "relax.gemm.f32.block"}
-    assert [kernel.name for kernel in kernels(emit_gemm_row)] == ["relax.gemm.f32.dots", "relax.gemm.f32.row"]
+    assert names[0] == "relax.gemm.f32"
+    assert set(names[1:]) == {"relax.gemm.f32.dots", "relax.gemm.f32.pack_a", "relax.gemm.f32.block"}
+    assert [kernel.name for kernel in kernels(emit_gemm_row)] == ["relax.gemm.f32.row", "relax.gemm.f32.dots"]
 
 
 def test_what_takes_no_memory_cannot_fail(context: ir.Context) -> None:
     (tiles,) = kernels(emit_tiles)
     assert not tiles.failing
-    *_, product = kernels(emit_gemm)
+    product, *_ = kernels(emit_gemm)
     assert product.failing == set(product.exported)
 
 
@@ -111,28 +112,31 @@ def test_units(context: ir.Context) -> None:
     assert str(ir.Module.parse(tiles.source)).count("noinline")
 
 
-def attention(target: Target, links: bool) -> ir.Module:
+def attention(target: Target, has_kernels: bool) -> ir.Module:
     """An attention, whose loop over heads calls kernels, down to level F."""
     builder, x = rx.BlockBuilder(), rx.Var("x", rx.Tensor((4, 256, 8, 64), "float32"))
     with builder.function("main", [x]):
         builder.emit_func_output(R.nn.attention(x, x, x))
     work = builder.get()
-    *before, _ = phases(str(target), take_parts=(lambda parts: None) if links else None)
+    *before, _ = phases(str(target))
     for phase in before:
         work.apply_(rx.transform.Sequential(phase.passes))
+        if phase.name == "kernels" and has_kernels:
+            work.apply_(LinkKernels(str(target)))
     return work.mlir
 
 
 @pytest.mark.parametrize("threads", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_loops_that_call_kernels_still_have_threads(threads: int) -> None:
     target = Target("cpu", num_threads=threads)
-    whole, linked = (attention(target, links) for links in (False, True))
+    declared, whole = (attention(target, has_kernels) for has_kernels in (False, True))
     jobs = [
         {name for name in functions(module) if name.startswith("relax.parallel.")}
-        for module in (linked, whole)
+        for module in (declared, whole)
     ]
     assert jobs[0] == jobs[1] and bool(jobs[0]) == (threads > 1)
-    assert is_declaration(functions(linked)["relax.gemm.f32.block"])
+    assert is_declaration(functions(declared)["relax.gemm.f32.block"])
+    assert not is_declaration(functions(whole)["relax.gemm.f32.block"])
 
 
 def test_modules_share_the_code_of_kernels() -> None:

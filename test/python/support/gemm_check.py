@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import ml_dtypes
 import numpy as np
-from jit import Compiled
+from jit import Compiled, link
 from relax_mlir.lowering.kernels.core import emit as e
 from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel, emit_gemm
 from relax_mlir.mlir import func, ir
@@ -35,7 +35,7 @@ def module_of(
         with ir.InsertionPoint(outer.add_entry_block()):
             e.call(name, list(outer.arguments))
             func.return_([])
-    return module
+    return link(module, target)
 
 
 class HostKernels(dict[GemmKernel, Compiled]):

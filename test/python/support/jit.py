@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 from relax_mlir.capi import library_path
 from relax_mlir.lowering.expand import ExpandFloats
+from relax_mlir.lowering.llvm.link_kernels import LinkKernels
 from relax_mlir.lowering.llvm.to_llvm import BFloat16Bits
 from relax_mlir.lowering.loops.parallelize_loops import OutlineParallelLoops
 from relax_mlir.mlir import ExecutionEngine, PassManager, ir
+from relax_mlir.target import Target
 from relax_mlir.transform import PassContext
 
 LOWERING = (
@@ -35,6 +37,12 @@ LOWERING = (
     "cse",
     "reconcile-unrealized-casts",
 )
+
+
+def link(module: ir.Module, target: Target | str) -> ir.Module:
+    """Replace the declarations of kernels by their functions; return the module."""
+    LinkKernels(str(target)).run(module, PassContext())
+    return module
 
 
 def lower(module: ir.Module, target: str = "cpu") -> None:

@@ -14,6 +14,7 @@ from llvmlite import binding
 from machine_text import Assembly
 from relax_mlir.lowering.base.constant_table import constant_table, table_entries
 from relax_mlir.lowering.llvm.cross_compile import compiled, llvm_ir
+from relax_mlir.lowering.llvm.link_kernels import LinkKernels
 from relax_mlir.lowering.pipeline import phases
 from relax_mlir.runtime.executable import Engine, Executable, Interface
 from relax_mlir.runtime.machine_code import ObjectCode
@@ -33,6 +34,7 @@ def loadable(mod: rx.IRModule, target: Target) -> tuple[Callable[[], Executable]
         work.apply_(phase.as_pass())
         if phase.name == "kernels":
             table = table_entries(work.mlir)
+            work.apply_(LinkKernels(str(target)))
     text = llvm_ir(work.mlir)
     machine, module = compiled(text, target, opt_level=1)
     assembly = machine.emit_assembly(module)

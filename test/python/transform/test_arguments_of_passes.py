@@ -42,8 +42,8 @@ OPTIONS = {
         [("lib.matmul", is_op("relax.matmul")(wildcard(), wildcard()))]
     ),
 }
-LATER = {"instrument-calls": "memrefs", "link-kernels": "memrefs"}
-"""Passes that are not part of a named pipeline, and the phase after which they run."""
+LATER = {"instrument-calls": ("memrefs", ""), "link-kernels": ("kernels", f"target='{TARGET}'")}
+"""Passes that are not part of a named pipeline, the phase after which they run, and their options."""
 
 
 def program() -> rx.IRModule:
@@ -96,9 +96,9 @@ def cases() -> dict[str, tuple[Pass, rx.IRModule]]:
             for step in leaves([phase.as_pass()]):
                 found.setdefault(step.info.name, (step, mod))
                 mod = step(mod, UNVERIFIED)
-            for name, last in LATER.items():
+            for name, (last, options) in LATER.items():
                 if phase.name == last:
-                    found.setdefault(name, (create_pass(name), mod))
+                    found.setdefault(name, (create_pass(name, options), mod))
     for name in registry.PASSES:
         if name not in found:
             step = OPTIONS[name]() if name in OPTIONS else create_pass(name)

@@ -1,5 +1,5 @@
 // epilogue.py: elementwise work behind a product runs on blocks of its result as soon as they are complete.
-// RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=haswell'" | filecheck %s
+// RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=haswell'" --link-kernels="target='cpu -mcpu=haswell'" | filecheck %s
 // RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=haswell'" --linalg-to-loops="target='cpu -mcpu=haswell'" | filecheck %s --check-prefix=LOOPS
 
 // The epilogue stands in a function; the product takes it and the addresses of its operands as arguments.

@@ -1,6 +1,6 @@
 // gemm_amx.py: where the target has AMX, products of bf16 sum tiles; few rows and other types do not.
-// RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=sapphirerapids'" | filecheck %s
-// RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=skylake-avx512'" | filecheck %s --check-prefix=AVX512
+// RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=sapphirerapids'" --link-kernels="target='cpu -mcpu=sapphirerapids'" | filecheck %s
+// RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=skylake-avx512'" --link-kernels="target='cpu -mcpu=skylake-avx512'" | filecheck %s --check-prefix=AVX512
 
 // CHECK: func.func private @relax.gemm.bf16.f32.finished(
 // CHECK: call @relax.gemm.bf16.f32.skinny

@@ -1,5 +1,5 @@
 // lower_contractions.py: a batch of small products is one call, which decides once.
-// RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=skylake-avx512'" --split-input-file | filecheck %s
+// RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=skylake-avx512'" --link-kernels="target='cpu -mcpu=skylake-avx512'" --split-input-file | filecheck %s
 
 // The loop over the batch is in the entry of the batch, not around the product.
 // CHECK-LABEL: func.func @batch(

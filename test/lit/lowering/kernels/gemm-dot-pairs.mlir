@@ -1,6 +1,7 @@
 // gemm_pack.py: where the target has AVX512-BF16 and no AMX, products of bf16 are dot products of pairs.
-// RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=sapphirerapids -mattr=-amx_bf16'" | filecheck %s
-// RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=skylake-avx512'" | filecheck %s --check-prefix=WIDENED
+// RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=sapphirerapids -mattr=-amx_bf16'" --link-kernels="target='cpu -mcpu=sapphirerapids -mattr=-amx_bf16'" | filecheck %s
+// RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=skylake-avx512'" --link-kernels="target='cpu -mcpu=skylake-avx512' kernel=relax.gemm.bf16.f32" | filecheck %s --check-prefix=WIDENED
+// RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=skylake-avx512'" --link-kernels="target='cpu -mcpu=skylake-avx512' kernel=relax.gemm.bf16.f32.block" | filecheck %s --check-prefix=TILE
 
 // Operands are packed as they are, B by two of its rows at a time.
 // CHECK: func.func private @relax.gemm.bf16.f32.packed.part(
@@ -26,7 +27,9 @@
 // WIDENED-NOT: x86
 // WIDENED: func.func private @relax.gemm.bf16.f32.pack_b(
 // WIDENED: arith.extf {{.*}} : vector<16xbf16> to vector<16xf32>
-// WIDENED: func.func private @relax.gemm.bf16.f32.tile_2(
+// TILE-NOT: x86
+// TILE: func.func private @relax.gemm.bf16.f32.tile_2(
+// TILE-NOT: x86
 func.func @matmul(%a: memref<?x?xbf16>, %b: memref<?x?xbf16>, %c: memref<?x?xf32>) {
   linalg.matmul ins(%a, %b : memref<?x?xbf16>, memref<?x?xbf16>) outs(%c : memref<?x?xf32>)
   return

@@ -1,6 +1,6 @@
 // gemv.py: products of depth 1 multiply, and sum nothing.
-// RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=skylake-avx512'" | filecheck %s
-// RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=haswell'" | filecheck %s --check-prefix=AVX2
+// RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=skylake-avx512'" --link-kernels="target='cpu -mcpu=skylake-avx512'" | filecheck %s
+// RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=haswell'" --link-kernels="target='cpu -mcpu=haswell'" | filecheck %s --check-prefix=AVX2
 
 // The way is chosen where the depth is 1, B has unit stride along its row, and C is not added to.
 // CHECK-LABEL: func.func private @relax.gemm.f32.finished(

@@ -1,6 +1,6 @@
 // gemm_small_m.py: products of 5 to 48 rows and more than 48 columns read B where it lies.
-// RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=skylake-avx512'" | filecheck %s
-// RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=haswell'" | filecheck %s --check-prefix=AVX2
+// RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=skylake-avx512'" --link-kernels="target='cpu -mcpu=skylake-avx512'" | filecheck %s
+// RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=haswell'" --link-kernels="target='cpu -mcpu=haswell'" | filecheck %s --check-prefix=AVX2
 
 // Whole tiles have 6 or 8 rows; what is left of the columns takes those of `gemm-small-n.mlir`. Nothing is packed.
 // CHECK-LABEL: func.func private @relax.gemm.f32.few_rows.part(

@@ -1,8 +1,8 @@
 // gemm_small_n.py: products of few columns read both
 // operands where they lie.
-// RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=skylake-avx512'" | filecheck %s
-// RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=haswell'" | filecheck %s --check-prefix=AVX2
-// RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=neoverse-n1'" | filecheck %s --check-prefix=NEON
+// RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=skylake-avx512'" --link-kernels="target='cpu -mcpu=skylake-avx512'" | filecheck %s
+// RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=haswell'" --link-kernels="target='cpu -mcpu=haswell'" | filecheck %s --check-prefix=AVX2
+// RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=neoverse-n1'" --link-kernels="target='cpu -mcpu=neoverse-n1'" | filecheck %s --check-prefix=NEON
 
 // Nothing is packed: tiles of one to three vectors of columns (with AVX2 of two at most). Few columns beyond
 // whole vectors are dot products, for which lines of them are made, or sums of tall tiles, which are transposed.

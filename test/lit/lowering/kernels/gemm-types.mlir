@@ -1,5 +1,5 @@
-// RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=haswell'" | filecheck %s
-// RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=haswell -mattr=-fma'" | filecheck %s --check-prefix=UNFUSED
+// RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=haswell'" --link-kernels="target='cpu -mcpu=haswell'" | filecheck %s
+// RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=haswell -mattr=-fma'" --link-kernels="target='cpu -mcpu=haswell -mattr=-fma'" | filecheck %s --check-prefix=UNFUSED
 // RUN: not relax-opt %s --lower-contractions="target='cpu -mcpu=toaster'" 2>&1 | filecheck %s --check-prefix=UNKNOWN
 // gemm.py, gemm_tiling.py, emit.py: f64 is summed in f64 with half the lanes, f16 in f32.
 

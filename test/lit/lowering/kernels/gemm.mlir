@@ -1,7 +1,7 @@
 // gemm.py, gemm_blocks.py, gemm_pack.py, gemm_tiling.py, gemm_micro.py, simd.py: the matrix product follows from the target.
-// RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=haswell'" | filecheck %s --check-prefix=AVX2
-// RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=skylake-avx512'" | filecheck %s --check-prefix=AVX512
-// RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=neoverse-n1'" | filecheck %s --check-prefix=NEON
+// RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=haswell'" --link-kernels="target='cpu -mcpu=haswell'" | filecheck %s --check-prefix=AVX2
+// RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=skylake-avx512'" --link-kernels="target='cpu -mcpu=skylake-avx512'" | filecheck %s --check-prefix=AVX512
+// RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=neoverse-n1'" --link-kernels="target='cpu -mcpu=neoverse-n1'" | filecheck %s --check-prefix=NEON
 
 // The tile of two rows: two vectors of B times two rows of A are four accumulators of the target's width.
 // Sixteen registers leave tiles of at most 6 rows, thirty-two of 14, or 12 where elements of A take some.

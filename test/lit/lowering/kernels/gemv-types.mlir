@@ -1,4 +1,4 @@
-// RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=haswell'" | filecheck %s
+// RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=haswell'" --link-kernels="target='cpu -mcpu=haswell'" | filecheck %s
 // gemv.py: products of few rows of f16 widen what they read, and sum in f32.
 
 // CHECK: func.func private @relax.gemm.f16.f32.row(
