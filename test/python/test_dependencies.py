@@ -81,7 +81,7 @@ LAZY = frozenset({"relax_mlir.lazy", "relax_mlir.transform.registry"})
 
 COMPUTED = frozenset(
     {
-        *("relax_mlir", "relax_mlir.mlir", "relax_mlir.mlir.generate_stubs", "relax_mlir.lazy"),
+        *("relax_mlir", "relax_mlir.mlir", "relax_mlir.lazy"),
         *("relax_mlir.lowering.kernels.select_kernels", "relax_mlir.runtime.packed_functions"),
         *("relax_mlir.fork_safety", "relax_mlir.transform", *LAZY),
     }

@@ -14,7 +14,7 @@ import importlib
 import importlib.util
 import sys
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from relax_mlir import _version
 
@@ -28,7 +28,7 @@ DIALECTS = {
     "ext": "dialects.ext",
     "func": "dialects.func",
     "irdl": "dialects.irdl",
-    "linalg": "dialects.linalg",
+    "linalg": "dialects._linalg_ops_gen",
     "llvm": "dialects.llvm",
     "math": "dialects.math",
     "memref": "dialects.memref",
@@ -36,7 +36,10 @@ DIALECTS = {
     "tensor": "dialects.tensor",
     "vector": "dialects.vector",
 }
-"""Modules of the bindings that are imported on first use: together they take 0.3 s."""
+"""Modules of the bindings that are imported on first use."""
+
+OWN = ("linalg",)
+"""Dialects whose module is in this package, and uses that of the bindings."""
 
 MODULES = ("ir", "passmanager", "execution_engine", "_mlir_libs", *DIALECTS.values())
 NAMES = ("DynamicAttr", "DynamicOpTrait", "DynamicType", "IsTerminatorTrait")
@@ -126,12 +129,23 @@ else:
     def __getattr__(name: str) -> ModuleType:
         if name not in DIALECTS:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        globals()[name] = _load(DIALECTS[name])
+        own = importlib.import_module(f"{__name__}.{name}") if name in OWN else None
+        globals()[name] = own or _load(DIALECTS[name])
         return globals()[name]
 
 
 libraries: ModuleType = _load("_mlir_libs")
 """The package of the shared libraries."""
+
+
+def library(name: str) -> Any:  # noqa: ANN401 - the shared libraries are untyped
+    """A module in the package of the shared libraries."""
+    return importlib.import_module(f"{libraries.__name__}.{name}")
+
+
+# When the bindings meet an op of a dialect in `OWN`, they import this package's module instead of their own.
+_lookup = library("_mlir").globals
+_lookup.dialect_search_modules = [__name__, *_lookup.dialect_search_modules]
 
 
 version = _version.bindings_version

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import enum
-import importlib
 import inspect
 import re
 import types
@@ -16,7 +15,8 @@ import typing
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from relax_mlir.mlir import DIALECTS, ir, provider
+from relax_mlir import mlir
+from relax_mlir.mlir import DIALECTS, ir
 
 HERE = Path(__file__).resolve().parent
 BY_HAND = frozenset({"ext", "ir", "passmanager", "execution_engine"})
@@ -28,7 +28,7 @@ BINDINGS = "relax_mlir.mlir"
 
 def stub_text(dialect: str, names: set[str]) -> str:
     """The stub of `dialect` with `names`; names that the bindings lack are omitted, so that mypy reports them."""
-    module = importlib.import_module(f"{provider}.{DIALECTS[dialect]}")
+    module = getattr(mlir, dialect)
     found = {name: getattr(module, name) for name in sorted(names) if hasattr(module, name)}
     body = "".join(_definition(name, value) for name, value in found.items())
     head = f'"""Types of the bindings of `{dialect}` in use. Made by `relax_mlir.mlir.generate_stubs`."""\n\n'

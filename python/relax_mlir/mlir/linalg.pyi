@@ -67,13 +67,9 @@ class YieldOp(ir.OpView):
     @property
     def values(self) -> ir.OpOperandList: ...
 
-copy: Any
-fill: Any
+def copy(source: ir.Value, outs: Sequence[ir.Value]) -> Any: ...
+def fill(value: ir.Value, outs: Sequence[ir.Value]) -> Any: ...
+
 get_indexing_maps: Any
 
-def matmul(
-    *ins: ir.OpView | ir.Operation | ir.Value,
-    outs: Sequence[ir.OpView | ir.Operation | ir.Value],
-    indexing_maps: Sequence[ir.AffineMapAttr] | None = ...,
-    cast: Any | ir.Attribute | None = ...,
-) -> Any: ...
+def matmul(*ins: ir.Value, outs: Sequence[ir.Value]) -> Any: ...

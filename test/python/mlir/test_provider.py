@@ -73,7 +73,7 @@ def without(part: str) -> dict[str, str]:
     [
         ({}, f"{PLACE} does not hold MLIR's bindings"),
         (without("ext"), f"{PLACE} lacks dialects.ext, {', '.join(f'ir.{name}' for name in mlir.NAMES)}"),
-        (without("linalg") | NEWEST, f"{PLACE} lacks dialects.linalg"),
+        (without("scf") | NEWEST, f"{PLACE} lacks dialects.scf"),
         (FILES | NEWEST, "cannot be loaded: module 'mlir.passmanager' has no attribute 'PassManager'"),
         (
             FILES | {"ir.py": "raise ImportError('libLLVM.so: cannot open shared object file')"},
