@@ -41,7 +41,8 @@ llvm.func internal @finish(%self: !llvm.ptr, %args: !llvm.ptr, %count: i32, %res
 }
 
 // Convert an array or an FFI tensor to an FFI value; false if that is not possible here.
-llvm.func internal @convert(%object: !llvm.ptr, %any: !llvm.ptr, %view: !llvm.ptr) -> i1 {
+llvm.func internal @convert(%object: !llvm.ptr, %any: !llvm.ptr, %view: !llvm.ptr) -> i1
+    attributes {passthrough = ["alwaysinline"]} {
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %zero = arith.constant 0 : i64
   %false = arith.constant false
@@ -337,7 +338,7 @@ llvm.func internal @call_slow(%self: !llvm.ptr, %args: !llvm.ptr, %count: i64) -
 }
 
 // The total number of elements of the tensors among the arguments, which are FFI values.
-llvm.func internal @elements(%anys: !llvm.ptr, %count: i64) -> i64 {
+llvm.func internal @elements(%anys: !llvm.ptr, %count: i64) -> i64 attributes {passthrough = ["alwaysinline"]} {
   %zero = arith.constant 0 : i64
   %one = arith.constant 1 : i64
   %total = scf.for %i = %zero to %count step %one iter_args(%sum = %zero) -> (i64) : i64 {

@@ -3,7 +3,7 @@
 // Convert a tensor to a NumPy array; takes its reference; returns null with an exception set on failure. The array
 // views the memory of the tensor, and its base is the FFI tensor's Python object. Dtypes without a plain NumPy type,
 // other devices and higher ranks go to the function `numpy_results`.
-llvm.func internal @numpy_result(%handle: !llvm.ptr) -> !llvm.ptr {
+llvm.func internal @numpy_result(%handle: !llvm.ptr) -> !llvm.ptr attributes {passthrough = ["alwaysinline"]} {
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %null = llvm.mlir.zero : !llvm.ptr
   %zero = arith.constant 0 : i64
@@ -75,20 +75,26 @@ llvm.func internal @numpy_result(%handle: !llvm.ptr) -> !llvm.ptr {
 }
 
 // The NumPy type number of a dtype (code, bits and lanes of DLPack); DTYPES if it has none.
-llvm.func internal @type_number(%dtype: i32) -> i32 {
+llvm.func internal @type_number(%dtype: i32) -> i32 attributes {passthrough = ["alwaysinline"]} {
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %zero = arith.constant 0 : i64
   %one = arith.constant 1 : i64
   %count = arith.constant ${DTYPES} : i64
-  %first = arith.constant ${FIRST_DTYPE} : i64
-  %found = scf.for %i = %zero to %count step %one iter_args(%so_far = %count) -> (i64) : i64 {
-    %back = arith.subi %count, %i : i64
-    %at = arith.subi %back, %one : i64
-    %place = arith.addi %first, %at : i64
-    %p_dtype = llvm.getelementptr %state[%place] : (!llvm.ptr, i64) -> !llvm.ptr, i64
-    %known = llvm.load %p_dtype : !llvm.ptr -> i32
-    %same = arith.cmpi eq, %known, %dtype : i32
-    %next = arith.select %same, %at, %so_far : i64
+  %dtypes = llvm.getelementptr %state[${FIRST_DTYPE}] : (!llvm.ptr) -> !llvm.ptr, i64
+  %found = scf.while (%i = %zero) : (i64) -> i64 {
+    %within = arith.cmpi ult, %i, %count : i64
+    %goes_on = scf.if %within -> i1 {
+      %p_dtype = llvm.getelementptr %dtypes[%i] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+      %known = llvm.load %p_dtype : !llvm.ptr -> i32
+      %differs = arith.cmpi ne, %known, %dtype : i32
+      scf.yield %differs : i1
+    } else {
+      scf.yield %within : i1
+    }
+    scf.condition(%goes_on) %i : i64
+  } do {
+  ^bb0(%i: i64):
+    %next = arith.addi %i, %one : i64
     scf.yield %next : i64
   }
   %number = arith.trunci %found : i64 to i32
@@ -98,7 +104,7 @@ llvm.func internal @type_number(%dtype: i32) -> i32 {
 // Create an array over `data` whose base is `tensor`; takes its reference; returns null with an exception set on
 // failure.
 llvm.func internal @array_over(%data: !llvm.ptr, %ndim: i32, %shape: !llvm.ptr, %number: i32, %strides: !llvm.ptr,
-                               %tensor: !llvm.ptr) -> !llvm.ptr {
+                               %tensor: !llvm.ptr) -> !llvm.ptr attributes {passthrough = ["alwaysinline"]} {
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %null = llvm.mlir.zero : !llvm.ptr
   %none = arith.constant 0 : i32

@@ -180,7 +180,7 @@ llvm.func internal @shape_object(%tuple: !llvm.ptr) -> !llvm.ptr {
 }
 
 // Convert a tensor to a Python FFI tensor; takes its reference; returns null with an exception set on failure.
-llvm.func internal @tensor_result(%handle: !llvm.ptr) -> !llvm.ptr {
+llvm.func internal @tensor_result(%handle: !llvm.ptr) -> !llvm.ptr attributes {passthrough = ["alwaysinline"]} {
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %null = llvm.mlir.zero : !llvm.ptr
   %p_new = llvm.getelementptr %state[${at_tensor_new}] : (!llvm.ptr) -> !llvm.ptr, i8

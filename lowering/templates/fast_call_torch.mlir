@@ -8,7 +8,7 @@
 
 llvm.func @TVMFFITensorToDLPackVersioned(!llvm.ptr, !llvm.ptr) -> i32
 
-llvm.func internal @is_torch(%type: !llvm.ptr) -> i1 {
+llvm.func internal @is_torch(%type: !llvm.ptr) -> i1 attributes {passthrough = ["alwaysinline"]} {
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %p_torch_type = llvm.getelementptr %state[${at_torch_type}] : (!llvm.ptr) -> !llvm.ptr, i8
   %torch_type = llvm.load %p_torch_type : !llvm.ptr -> !llvm.ptr

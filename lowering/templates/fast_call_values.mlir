@@ -2,7 +2,8 @@
 
 // Convert a number, None or an FFI shape to an FFI value; false for anything else. The object of a shape is also stored
 // in `object_slot`; the caller drops it.
-llvm.func internal @convert_value(%object: !llvm.ptr, %any: !llvm.ptr, %object_slot: !llvm.ptr) -> i1 {
+llvm.func internal @convert_value(%object: !llvm.ptr, %any: !llvm.ptr, %object_slot: !llvm.ptr) -> i1
+    attributes {passthrough = ["alwaysinline"]} {
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %null = llvm.mlir.zero : !llvm.ptr
   %one = arith.constant 1 : i64

@@ -488,7 +488,8 @@ def _with_torch(cls: type, state: _State) -> FastCalls:
 
 def _filled_state(found: Layouts) -> _State:
     """Return the state of the generated code, filled with addresses of this process."""
-    state = _State.from_address(state_address(fast_call_text(), STATE))
+    # The text says what to inline; LLVM's optimisations take twice as long and gain nothing more.
+    state = _State.from_address(state_address(fast_call_text(), STATE, opt_level=0))
     state.array_type, state.tensor_type = id(np.ndarray), id(tvm_ffi.Tensor)
     state.tensor_handle, state.entry_offset, state.none = found.tensor_handle, found.entry, id(None)
     finish = tvm_ffi.Function.__from_extern_c__(state.finish_code)
