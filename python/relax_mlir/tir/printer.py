@@ -8,10 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from relax_mlir.analysis.structural import structural_equal
-from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.attributes import (
-    DTYPE,
-    KERNEL,
     KERNEL_SEAL,
     LOOP_KIND,
     PARAMS,
@@ -31,8 +28,10 @@ from relax_mlir.mlir import func, ir
 from relax_mlir.script import parse
 from relax_mlir.script.printer import dictionary_text
 from relax_mlir.symbolic import Dim, linear_definition
-from relax_mlir.tir.templates import OPERATORS, PREFIXES, Cutter, NoForm, Unit, templates
+from relax_mlir.tir.templates import OPERATORS, PREFIXES, Cutter, NoForm, Unit, allocated_dtype, cutter_of
 
+NAMES_IN_USE = frozenset({"T", "R", "I", "cls", "range", "min", "max", "abs"})
+"""Names that the script has a use for."""
 MAX_DEPTH = 40
 """The maximum nesting depth of expressions; deeper ones are bound to names."""
 
@@ -46,7 +45,7 @@ class ExpressionPrinter:
     cutter: Cutter
     names: dict[ir.Value, str] = field(default_factory=dict)
     inline: dict[ir.Value, Callable[[], str]] = field(default_factory=dict)
-    taken: set[str] = field(default_factory=lambda: {"T", "R", "I", "cls", "range", "min", "max", "abs"})
+    taken: set[str] = field(default_factory=lambda: set(NAMES_IN_USE))
 
     def fresh(self, base: str) -> str:
         name, count = base, 0
@@ -256,10 +255,7 @@ class BlockPrinter(ExpressionPrinter):
             self.text(sizes.pop(0)) if type_.is_dynamic_dim(axis) else str(type_.get_dim_size(axis))
             for axis in range(type_.rank)
         ]
-        if against_attributes(op):
-            raise NoForm
-        named = ir.StringAttr(op.attributes[DTYPE]).value if DTYPE in op.attributes else None
-        dtype = dtypes.from_element_type(type_.element_type) if named is None else dtypes.dtype(named)
+        dtype = allocated_dtype(op)
         name = self.fresh("buffer")
         self.buffers[op.results[0]], self.shapes[name], self.dtypes[name] = name, shape, dtype
         listed = ", ".join(shape) + ("," if len(shape) == 1 else "")
@@ -400,12 +396,7 @@ class LoopPrinter(ExpressionPrinter):
         return [line for position in reversed(starts) for line in self.statement(units[position])]
 
     def allocation(self, op: ir.Operation) -> None:
-        element = ir.MemRefType(op.results[0].type).element_type
-        if against_attributes(op):
-            raise NoForm
-        named = ir.StringAttr(op.attributes[DTYPE]).value if DTYPE in op.attributes else None
-        dtype = dtypes.from_element_type(element) if named is None else dtypes.dtype(named)
-        self.cutter.buffers[op.results[0]] = dtype
+        self.cutter.buffers[op.results[0]] = allocated_dtype(op)
         self.names[op.results[0]] = self.fresh("buffer")
 
     def claim_statement(self, units: Sequence[Unit], position: int, within: set[int]) -> int:
@@ -619,24 +610,21 @@ CLAIMED = frozenset({PROVED, KERNEL_SEAL})
 def print_prim(function: func.FuncOp) -> list[str] | None:
     """The lines of a prim func in T form; None if it has no form that parses to the same function."""
     params = prim_params(function)
-    names = {named.name for named in map(function.attributes.__getitem__, range(len(function.attributes)))}
-    name = function.name.value
-    if PROVED in names:
-        names -= CLAIMED
-    if (
-        params is None
-        or function.is_external
-        or names - KNOWN
-        or KERNEL in names
-        or not name.isidentifier()
-        or keyword.iskeyword(name)
-    ):
+    if params is None or not has_script_attributes(function):
         return None
     try:
         lines = _lines(function, params)
     except NoForm:
         return None
     return lines if _reads_back(function, lines) else None
+
+
+def has_script_attributes(function: func.FuncOp) -> bool:
+    """True if the T language can express the name and the attributes of a prim func, which has a body."""
+    names = {named.name for named in map(function.attributes.__getitem__, range(len(function.attributes)))}
+    name = function.name.value
+    known = KNOWN | CLAIMED if PROVED in names else KNOWN
+    return not function.is_external and names <= known and name.isidentifier() and not keyword.iskeyword(name)
 
 
 def _reads_back(function: func.FuncOp, lines: Sequence[str]) -> bool:
@@ -660,19 +648,8 @@ def _buffer_type(shape: Sequence[Dim], dtype: DType | None) -> str:
 
 def _lines(function: func.FuncOp, params: Sequence[PrimParam]) -> list[str]:
     """The lines; raises `NoForm`."""
-    kinds: dict[ir.Value, DType] = {}
-    buffers: dict[ir.Value, DType] = {}
-    names: dict[ir.Value, str] = {}
-    for argument, param in zip(function.arguments, params, strict=True):
-        names[argument] = param.name
-        if param.dtype is None:
-            kinds[argument] = INDEX
-        else:
-            buffers[argument] = param.dtype
-    known = templates(
-        tuple(sorted({"index", "bool", "int64", *map(str, buffers.values()), *_types_used(function)}))
-    )
-    cutter = Cutter(known, kinds, buffers)
+    names: dict[ir.Value, str] = dict(zip(function.arguments, (param.name for param in params), strict=True))
+    cutter = cutter_of(function, params)
     kind = BlockPrinter if len(function.type.results) else LoopPrinter
     printer = kind(function, params, cutter, names)
     printer.taken |= {p.name for p in params}
@@ -687,21 +664,6 @@ def _lines(function: func.FuncOp, params: Sequence[PrimParam]) -> list[str]:
             raise NoForm
         body.insert(0, f"T.func_attr({dictionary_text(function.attributes[PRIM_ATTRS])})")
     return [*first, *(INDENT + line for line in body)]
-
-
-def _types_used(function: func.FuncOp) -> set[str]:
-    """The possible dtypes of values of the function."""
-    found: set[str] = set()
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        for result in op.results:
-            type_ = result.type
-            text = str(type_.element_type if isinstance(type_, ir.ShapedType) else type_)
-            found.update(d.name for d in dtypes.DTYPES.values() if d.mlir.removeprefix("u") == text)
-        return ir.WalkResult.ADVANCE
-
-    function.operation.walk(visit)
-    return found
 
 
 def _annotation(param: PrimParam) -> str:

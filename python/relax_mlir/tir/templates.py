@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from relax_mlir.dialects import dtypes
+from relax_mlir.dialects.attributes import DTYPE
 from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.prim_funcs import PrimParam, against_attributes
 from relax_mlir.loops.values import BY_SIZE, INDEX, INTRINSICS, Scalar, convert
 from relax_mlir.mlir import arith, func, ir
 from relax_mlir.scalars import arithmetic
@@ -312,3 +314,40 @@ def _constant_dtype(op: ir.Operation) -> DType:
     """The dtype of a constant; integers are signed."""
     type_ = op.results[0].type
     return INDEX if isinstance(type_, ir.IndexType) else dtypes.from_element_type(type_)
+
+
+def allocated_dtype(op: ir.Operation) -> DType:
+    """The dtype of the elements of an allocation; raises `NoForm` for an invalid attribute."""
+    if against_attributes(op):
+        raise NoForm
+    if DTYPE in op.attributes:
+        return dtypes.dtype(ir.StringAttr(op.attributes[DTYPE]).value)
+    return dtypes.from_element_type(ir.ShapedType(op.results[0].type).element_type)
+
+
+def cutter_of(function: func.FuncOp, params: Sequence[PrimParam]) -> Cutter:
+    """A cutter that knows the parameters of a prim func."""
+    kinds: dict[ir.Value, DType] = {}
+    buffers: dict[ir.Value, DType] = {}
+    for argument, param in zip(function.arguments, params, strict=True):
+        if param.dtype is None:
+            kinds[argument] = INDEX
+        else:
+            buffers[argument] = param.dtype
+    names = {"index", "bool", "int64", *map(str, buffers.values()), *_types_used(function)}
+    return Cutter(templates(tuple(sorted(names))), kinds, buffers)
+
+
+def _types_used(function: func.FuncOp) -> set[str]:
+    """The possible dtypes of values of the function."""
+    found: set[str] = set()
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        for result in op.results:
+            type_ = result.type
+            text = str(type_.element_type if isinstance(type_, ir.ShapedType) else type_)
+            found.update(d.name for d in dtypes.DTYPES.values() if d.mlir.removeprefix("u") == text)
+        return ir.WalkResult.ADVANCE
+
+    function.operation.walk(visit)
+    return found

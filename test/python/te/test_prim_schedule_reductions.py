@@ -209,6 +209,31 @@ def main(x: T.Buffer(("n",), "float32"), y: T.Buffer(("n",), "float32"), z: T.Bu
             "y is combined with 2 elements at a time: `x.i1, i2.`, `x.0, i2.`",
         ),
         (
+            "    if k <= 0:\n        for i in range(n):\n            y[i] = T.float32(0)\n"
+            "    for i, r in T.grid(n, k):\n        if r == 0:\n            y[0] = T.float32(0)\n"
+            "        y[i] += x[i, r]\n",
+            r"`scf.if` at .*:7:9 is a condition, which is no beginning of a reduction",
+        ),
+        (
+            "    if k <= 0:\n        for i in range(1):\n            y[i] = T.float32(0)\n"
+            "    for i, r in T.grid(n, k):\n        if r == 0:\n            y[i] = T.float32(0)\n"
+            "        y[i] += x[i, r]\n",
+            "the loop i has another length than the dimension of 'y' that it runs along",
+        ),
+        (
+            "    for i in T.parallel(1, n):\n        y[i] = x[i, 0]\n",
+            "a loop does not begin at 0",
+        ),
+        (
+            "    for i in range(n):\n        y[i] = x[i, 0]\n        assert i >= 0, 'i'\n",
+            r"`cf.assert` at .*:5:9 stores no element",
+        ),
+        (
+            "    for i in range(n):\n        y[i] = x[i, 0]\n    for i, r in T.grid(n, k):\n"
+            "        y[i] = y[i] * T.float32(2) - x[i, r]\n",
+            "the initial values of the reduction 'y' differ by element",
+        ),
+        (
             "    for i, r in T.grid(n, k):\n        y[i] = y[i] - x[i, r]\n",
             "nothing says what the reduction 'y' begins with",
         ),
@@ -220,3 +245,53 @@ def test_what_is_no_reduction(body: str, reason: str) -> None:
     )
     with pytest.raises(UnsupportedError, match=reason):
         tir.Schedule(parse(source)).get_block("y")
+
+
+def test_initial_values_from_an_input() -> None:
+    """They belong to the axes of the reduction, whose loops have other variables."""
+    sch = tir.Schedule(
+        parse("""
+@T.prim_func
+def main(x: T.Buffer(("n", "k"), "float32"), b: T.Buffer(("n",), "float32"), y: T.Buffer(("n",), "float32")):
+    for i in range(n):
+        y[i] = b[i]
+    for i, r in T.grid(n, k):
+        y[i] += x[i, r]
+""")
+    )
+    (_, r) = sch.get_loops(sch.get_block("y"))
+    sch.split(r, factors=[None, 4])
+    main = rx.build(sch.mod)["main"]
+    for n, k in SIZES:
+        x, b, y = np.ones((n, k), "f4"), np.arange(n, dtype="f4"), np.zeros(n, "f4")
+        main(x, b, y)
+        np.testing.assert_array_equal(y, b + k)
+
+
+def test_infinities_indirect_indices_and_loads_between_loops() -> None:
+    sch = tir.Schedule(
+        parse("""
+@T.prim_func
+def main(x: T.Buffer(("n", "k"), "float32"), rows: T.Buffer(("m",), "int32"), y: T.Buffer(("m", "k"), "float32")):
+    top = T.alloc_buffer(("k",), "float32")
+    for j, i in T.grid(k, n):
+        with T.block("top"):
+            vj, vi = T.axis.remap("SR", [j, i])
+            with T.init():
+                top[vj] = T.float32("-inf")
+            top[vj] = T.max(top[vj], x[vi, vj])
+    for i in range(m):
+        row = T.index(rows[i]) + 1
+        for j in range(k):
+            y[i, j] = x[row, j] - top[j]
+""")
+    )
+    (name,) = [name for name in sch._function("main").blocks if name != "y"]
+    sch.compute_at(sch.get_block(name), sch.get_loops(sch.get_block("y"))[-1])
+    main = rx.build(sch.mod)["main"]
+    for n, k in ((1, 3), (5, 4)):
+        x = np.random.default_rng(n).integers(-9, 9, (n, k)).astype("f4")
+        rows = np.arange(n, dtype="i4") - 1
+        y = np.zeros((n, k), "f4")
+        main(x, rows, y)
+        np.testing.assert_array_equal(y, x - x.max(0))
