@@ -39,10 +39,24 @@ class SpatialOp(RelaxOp):
         given["out_layout"] = given["out_layout"] or given.get("layout", given.get("data_layout"))
 
 
-class ConvolutionOp(SpatialOp):
-    """Base of the convolutions."""
+class AnyConvolutionOp(SpatialOp):
+    """Base of the convolutions and the transposed ones, whose kernels have other layouts and results other sizes."""
 
     op_pattern = OpPatternKind.OUT_ELEMWISE_FUSABLE
+    kernel_letters = "OI"
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        return Convolution.of(args).result
+
+    @classmethod
+    def plain_layouts(cls) -> tuple[str, str]:
+        """The layouts of data and kernels that are lowered without copies."""
+        return f"NC{SPATIAL[cls.count]}", f"{cls.kernel_letters}{SPATIAL[cls.count]}"
+
+
+class ConvolutionOp(AnyConvolutionOp):
+    """Base of the convolutions."""
 
     data: Operand
     weight: Operand
@@ -55,15 +69,6 @@ class ConvolutionOp(SpatialOp):
     out_layout: TextOrDefault = None
     out_dtype: DTypeName | None = None
     result: ext.Result[Any]
-
-    @classmethod
-    def infer(cls, args: OpArgs) -> Inferred:
-        return Convolution.of(args).result
-
-    @classmethod
-    def plain_layouts(cls) -> tuple[str, str]:
-        """The layouts of data and kernels that are lowered without copies."""
-        return f"NC{SPATIAL[cls.count]}", f"OI{SPATIAL[cls.count]}"
 
     @classmethod
     def multiply_adds(cls, args: OpArgs) -> Dim | None:
@@ -119,7 +124,7 @@ class Conv3dOp(ConvolutionOp, name="nn_conv3d", traits=[ext.Pure]):
 
 @dataclass(frozen=True)
 class Convolution:
-    """The checked attributes of a convolution; letter positions are indices in the layouts."""
+    """The checked attributes of a convolution, or a transposed one; letter positions are indices in the layouts."""
 
     op: str
     spatial: str
@@ -133,34 +138,41 @@ class Convolution:
     kernel: str
     out: str
     result: Tensor
+    more: tuple[int, ...] = ()
+    """The extra size at the end of each spatial dimension of the result of a transposed convolution."""
 
     @classmethod
     def of(cls, args: OpArgs) -> "Convolution":
         """The convolution of an op; raises `ShapeError`, `DTypeError`, `ArgumentError`, `UnsupportedError`."""
-        count = {"1": 1, "2": 2, "3": 3}[args.op[-2]]
+        is_transposed = args.op.endswith("_transpose")
+        count = next(int(c) for c in args.op if c.isdigit())
         spatial = SPATIAL[count]
         strides, dilation = (numbers_of(args, name, count, least=1) for name in ("strides", "dilation"))
         padding = numbers_of(args, "padding", 2 * count, least=0)
+        more = numbers_of(args, "output_padding", count, least=0) if is_transposed else ()
         groups = args.int_attr("groups")
         if groups < 1:
             raise ArgumentError(f"{args.op}: groups is {groups}, expected at least 1")
         data, out = (layout_of(args, name, f"NC{spatial}") for name in ("data_layout", "out_layout"))
-        kernel = layout_of(args, "kernel_layout", f"OI{spatial}")
+        kernel = layout_of(args, "kernel_layout", f"{'IO' if is_transposed else 'OI'}{spatial}")
         found = cls(
             *(args.op, spatial, strides, padding[:count], padding[count:], dilation, groups),
-            *(data, kernel, out, Tensor(None, result_dtype(args), ndim=count + 2)),
+            *(data, kernel, out, Tensor(None, result_dtype(args), ndim=count + 2), more),
         )
-        shape = found.shape(dims_by_letter(args, 0, data), dims_by_letter(args, 1, kernel))
-        return found if shape is None else replace(found, result=Tensor(shape, found.result.dtype))
+        image, weight = dims_by_letter(args, 0, data), dims_by_letter(args, 1, kernel)
+        if image is None or weight is None:
+            return found
+        return replace(found, result=Tensor(found.shape(image, weight), found.result.dtype))
 
-    def shape(
-        self, image: dict[str, Dim | None] | None, kernel: dict[str, Dim | None] | None
-    ) -> list[Dim | None] | None:
+    def shape(self, image: dict[str, Dim | None], kernel: dict[str, Dim | None]) -> list[Dim | None]:
         """The shape of the result, in its layout."""
-        if image is None or kernel is None:
-            return None
-        self.check_channels(image["C"], kernel["I"], kernel["O"])
-        dims = {"N": image["N"], "C": kernel["O"]}
+        outputs = kernel["O"]
+        if self.more:
+            self._check_transposed_channels(image["C"], kernel["I"])
+            outputs = None if outputs is None else outputs * self.groups
+        else:
+            self._check_channels(image["C"], kernel["I"], outputs)
+        dims = {"N": image["N"], "C": outputs}
         for axis, letter in enumerate(self.spatial):
             dims[letter] = self.size(axis, image[letter], kernel[letter])
         return [dims[letter] for letter in self.out]
@@ -169,29 +181,43 @@ class Convolution:
         """The size of spatial dimension `axis` of the result."""
         if image is None or kernel is None:
             return None
-        padded = image + self.before[axis] + self.after[axis]
-        reach = (kernel - 1) * self.dilation[axis] + 1
+        padding, reach = self.before[axis] + self.after[axis], (kernel - 1) * self.dilation[axis] + 1
+        where = f"{self.op}: in dimension {self.spatial[axis]} the kernel"
+        if self.more:
+            reach = (image - 1) * self.strides[axis] + reach
+            size = reach + self.more[axis] - padding
+            if symbolic.prove_less_equal(size, -1):
+                raise ShapeError(f"{where}s reach over {dim_text(reach)}, of which padding takes {padding}")
+            return size
+        padded = image + padding
         if symbolic.prove_less_equal(padded + 1, reach):
             raise ShapeError(
-                f"{self.op}: in dimension {self.spatial[axis]} the kernel reaches over {dim_text(reach)}, but the "
-                f"padded data has size {dim_text(padded)}"
+                f"{where} reaches over {dim_text(reach)}, but the padded data has size {dim_text(padded)}"
             )
         return symbolic.floordiv(padded - reach, self.strides[axis]) + 1
 
-    def check_channels(self, channels: Dim | None, inputs: Dim | None, outputs: Dim | None) -> None:
+    def _check_channels(self, channels: Dim | None, inputs: Dim | None, outputs: Dim | None) -> None:
         """Raise `ShapeError` if known channels of data and kernels differ."""
-        if channels is not None and inputs is not None:
-            wanted = inputs * self.groups
-            if not symbolic.prove_equal(channels, wanted):
-                certain = symbolic.prove_not_equal(channels, wanted)
-                raise ShapeError(
-                    f"{self.op}: operand 'data' has {dim_text(channels)} channels, but 'weight' takes "
-                    f"{dim_text(inputs)} in each of {self.groups} groups"
-                    + ("" if certain else "; match_shape one of them first")
-                )
-        if outputs is not None and not symbolic.prove_divisible(outputs, self.groups):
+        taken = None if inputs is None else inputs * self.groups
+        self._check_equal(channels, taken, f"{dim_text(inputs)} in each of {self.groups} groups")
+        self._check_groups("weight", outputs, "kernels")
+
+    def _check_transposed_channels(self, channels: Dim | None, inputs: Dim | None) -> None:
+        self._check_equal(channels, inputs, dim_text(inputs))
+        self._check_groups("data", inputs if channels is None else channels, "channels")
+
+    def _check_equal(self, channels: Dim | None, taken: Dim | None, what: str) -> None:
+        if channels is None or taken is None or symbolic.prove_equal(channels, taken):
+            return
+        hint = "" if symbolic.prove_not_equal(channels, taken) else "; match_shape one of them first"
+        raise ShapeError(
+            f"{self.op}: operand 'data' has {dim_text(channels)} channels, but 'weight' takes {what}{hint}"
+        )
+
+    def _check_groups(self, name: str, count: Dim | None, what: str) -> None:
+        if count is not None and not symbolic.prove_divisible(count, self.groups):
             raise ShapeError(
-                f"{self.op}: operand 'weight' has {dim_text(outputs)} kernels, which is not provably a multiple of "
+                f"{self.op}: operand '{name}' has {dim_text(count)} {what}, which is not provably a multiple of "
                 f"groups, {self.groups}"
             )
 
@@ -243,8 +269,6 @@ def result_dtype(args: OpArgs) -> DType | None:
     return found
 
 
-# -- builders --------------------------------------------------------------------------------------------------
-
 
 def repeated(values: int | Sequence[int], op: str, name: str, count: int) -> list[int]:
     """One integer per spatial dimension; a single integer applies to all."""
@@ -258,10 +282,10 @@ def both_sides(values: int | Sequence[int], op: str, count: int) -> list[int]:
     return found * 2 if len(found) == count else found
 
 
-class TransposedConvolutionOp(SpatialOp):
+class TransposedConvolutionOp(AnyConvolutionOp):
     """Base of the transposed convolutions."""
 
-    op_pattern = OpPatternKind.OUT_ELEMWISE_FUSABLE
+    kernel_letters = "IO"
 
     data: Operand
     weight: Operand
@@ -275,15 +299,6 @@ class TransposedConvolutionOp(SpatialOp):
     out_layout: TextOrDefault = None
     out_dtype: DTypeName | None = None
     result: ext.Result[Any]
-
-    @classmethod
-    def infer(cls, args: OpArgs) -> Inferred:
-        return TransposedConvolution.of(args, cls.count).result
-
-    @classmethod
-    def plain_layouts(cls) -> tuple[str, str]:
-        """The layouts of data and kernels that are lowered without copies."""
-        return f"NC{SPATIAL[cls.count]}", f"IO{SPATIAL[cls.count]}"
 
 
 class Conv1dTransposeOp(TransposedConvolutionOp, name="nn_conv1d_transpose", traits=[ext.Pure]):
@@ -324,85 +339,3 @@ class Conv3dTransposeOp(TransposedConvolutionOp, name="nn_conv3d_transpose", tra
     strides, padding, output_padding, dilation = (1, 1, 1), (0, 0, 0), (0, 0, 0), (1, 1, 1)
     data_layout, kernel_layout = "NCDHW", "IODHW"
     count = 3
-
-
-@dataclass(frozen=True)
-class TransposedConvolution:
-    """The checked attributes of a transposed convolution."""
-
-    op: str
-    spatial: str
-    strides: tuple[int, ...]
-    before: tuple[int, ...]
-    after: tuple[int, ...]
-    more: tuple[int, ...]
-    """The extra size at the end of each spatial dimension of the result."""
-    dilation: tuple[int, ...]
-    groups: int
-    data: str
-    kernel: str
-    out: str
-    result: Tensor
-
-    @classmethod
-    def of(cls, args: OpArgs, count: int) -> "TransposedConvolution":
-        """The attributes of an op; raises `ShapeError`, `DTypeError`, `ArgumentError`, `UnsupportedError`."""
-        spatial = SPATIAL[count]
-        strides, dilation = (numbers_of(args, name, count, least=1) for name in ("strides", "dilation"))
-        padding = numbers_of(args, "padding", 2 * count, least=0)
-        more = numbers_of(args, "output_padding", count, least=0)
-        groups = args.int_attr("groups")
-        if groups < 1:
-            raise ArgumentError(f"{args.op}: groups is {groups}, expected at least 1")
-        data, out = (layout_of(args, name, f"NC{spatial}") for name in ("data_layout", "out_layout"))
-        kernel = layout_of(args, "kernel_layout", f"IO{spatial}")
-        found = cls(
-            *(args.op, spatial, strides, padding[:count], padding[count:], more, dilation, groups),
-            *(data, kernel, out, Tensor(None, result_dtype(args), ndim=count + 2)),
-        )
-        shape = found.shape(dims_by_letter(args, 0, data), dims_by_letter(args, 1, kernel))
-        return found if shape is None else replace(found, result=Tensor(shape, found.result.dtype))
-
-    def shape(
-        self, image: dict[str, Dim | None] | None, kernel: dict[str, Dim | None] | None
-    ) -> list[Dim | None] | None:
-        """The shape of the result, in its layout."""
-        if image is None or kernel is None:
-            return None
-        self.check_channels(image["C"], kernel["I"])
-        outputs = kernel["O"]
-        dims = {"N": image["N"], "C": None if outputs is None else outputs * self.groups}
-        for axis, letter in enumerate(self.spatial):
-            dims[letter] = self.size(axis, image[letter], kernel[letter])
-        return [dims[letter] for letter in self.out]
-
-    def size(self, axis: int, image: Dim | None, kernel: Dim | None) -> Dim | None:
-        """The size of spatial dimension `axis` of the result."""
-        if image is None or kernel is None:
-            return None
-        reach = (image - 1) * self.strides[axis] + (kernel - 1) * self.dilation[axis] + 1
-        size = reach + self.more[axis] - self.before[axis] - self.after[axis]
-        if symbolic.prove_less_equal(size, -1):
-            raise ShapeError(
-                f"{self.op}: in dimension {self.spatial[axis]} the kernels reach over {dim_text(reach)}, of which "
-                f"padding takes {self.before[axis] + self.after[axis]}"
-            )
-        return size
-
-    def check_channels(self, channels: Dim | None, inputs: Dim | None) -> None:
-        """Raise `ShapeError` if known channels of data and kernels differ."""
-        if channels is not None and inputs is not None and not symbolic.prove_equal(channels, inputs):
-            certain = symbolic.prove_not_equal(channels, inputs)
-            raise ShapeError(
-                f"{self.op}: operand 'data' has {dim_text(channels)} channels, but 'weight' takes {dim_text(inputs)}"
-                + ("" if certain else "; match_shape one of them first")
-            )
-        known = inputs if channels is None else channels
-        if known is not None and not symbolic.prove_divisible(known, self.groups):
-            raise ShapeError(
-                f"{self.op}: operand 'data' has {dim_text(known)} channels, which is not provably a multiple of "
-                f"groups, {self.groups}"
-            )
-
-
-# -- builders --------------------------------------------------------------------------------------------------

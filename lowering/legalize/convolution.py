@@ -18,7 +18,6 @@ from relax_mlir.dialects.convolution import (
     Conv3dOp,
     Conv3dTransposeOp,
     Convolution,
-    TransposedConvolution,
 )
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.pooling import has_windows
@@ -141,7 +140,7 @@ def _with_zeros(conv: Convolution, prim: PrimBody, into: ir.Value | None = None)
 
 
 def _name(conv: Convolution) -> str:
-    return f"conv{len(conv.spatial)}d"
+    return conv.op.removeprefix("nn_")
 
 
 def _product(
@@ -364,19 +363,13 @@ def _joined(value: ir.Value, type_: ir.Type, axis: int, groups: int) -> ir.Value
 @lower(Conv1dTransposeOp, Conv2dTransposeOp, Conv3dTransposeOp)
 def legalize_transposed_convolution(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     data, weight = op.operands
-    conv, result = TransposedConvolution.of(op.args, len(data.shape) - 2), op.results[0]
-    assert result.dtype is not None
-    wide = compute_dtype(result.dtype)
-    letters = f"NC{conv.spatial}"
+    conv, result = Convolution.of(op.args), op.results[0]
+    wide, letters = compute_dtype(_known(result.dtype)), f"NC{conv.spatial}"
     images = _in_order(lz, "data", cast(lz, data, wide), conv.data, letters)
     kernels = _in_order(lz, "kernels", cast(lz, weight, wide), conv.kernel, f"IO{conv.spatial}")
     products = _products(lz, conv, images, kernels)
     sums = _added(lz, conv, products, images, kernels)
     return [_cut(lz, conv, sums, result)]
-
-
-def _transposed_name(conv: TransposedConvolution) -> str:
-    return f"conv{len(conv.spatial)}d_transpose"
 
 
 def _in_order(lz: Legalizer, what: str, value: Arg, layout: str, wanted: str) -> Arg:
@@ -385,7 +378,7 @@ def _in_order(lz: Legalizer, what: str, value: Arg, layout: str, wanted: str) ->
     return permuted(lz, f"transposed_{what}", value, order, shape)
 
 
-def _products(lz: Legalizer, conv: TransposedConvolution, images: Arg, kernels: Arg) -> Arg:
+def _products(lz: Legalizer, conv: Convolution, images: Arg, kernels: Arg) -> Arg:
     """The products of each image's channels with all taps: ``(batch, groups, outputs * taps, places)``."""
     batch, channels, *spatial = images.shape
     groups, places = conv.groups, symbolic.product(spatial)
@@ -407,13 +400,13 @@ def _products(lz: Legalizer, conv: TransposedConvolution, images: Arg, kernels: 
     return lz.prim("matmul", [left, right], [shape], body, pattern="out_fusable", key=key)[0]
 
 
-def _reach(conv: TransposedConvolution, axis: int, length: Dim, size: Dim) -> Dim:
+def _reach(conv: Convolution, axis: int, length: Dim, size: Dim) -> Dim:
     """The size of the result before padding is cropped."""
     ends = (length - 1) * conv.strides[axis] + (size - 1) * conv.dilation[axis] + 1
     return symbolic.maximum(ends + conv.more[axis], 0)
 
 
-def _added(lz: Legalizer, conv: TransposedConvolution, products: Arg, images: Arg, kernels: Arg) -> Arg:
+def _added(lz: Legalizer, conv: Convolution, products: Arg, images: Arg, kernels: Arg) -> Arg:
     """Add the products of each tap at their positions: ``(batch, channels, …)``, before padding is cropped."""
     batch, _, *lengths = images.shape
     _, outputs, *sizes = kernels.shape
@@ -461,10 +454,10 @@ def _added(lz: Legalizer, conv: TransposedConvolution, products: Arg, images: Ar
         return [loop.results[0]]
 
     key = (conv.strides, conv.dilation, conv.more, tuple(map(str, sizes)))
-    return lz.prim(f"{_transposed_name(conv)}_sums", [given], [result], body, pattern="opaque", key=key)[0]
+    return lz.prim(f"{_name(conv)}_sums", [given], [result], body, pattern="opaque", key=key)[0]
 
 
-def _cut(lz: Legalizer, conv: TransposedConvolution, sums: Arg, result: Tensor) -> Arg:
+def _cut(lz: Legalizer, conv: Convolution, sums: Arg, result: Tensor) -> Arg:
     """Crop the padding, and convert to the layout and the dtype of the result."""
     source, target = dtype_of(sums), result.dtype
     assert target is not None
@@ -478,7 +471,7 @@ def _cut(lz: Legalizer, conv: TransposedConvolution, sums: Arg, result: Tensor) 
         return generic(prim.ins, *maps, lambda x, _: convert(source, target, x))
 
     key = (conv.before, conv.out)
-    return lz.prim(f"{_transposed_name(conv)}_out", [sums], [result], body, pattern="injective", key=key)[0]
+    return lz.prim(f"{_name(conv)}_out", [sums], [result], body, pattern="injective", key=key)[0]
 
 
 # Grouped convolutions, with register accumulators for several channels or rows at a time.
