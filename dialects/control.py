@@ -11,9 +11,10 @@ from relax_mlir.dialects.builders import exported
 from relax_mlir.dialects.construction import inserting, unfinished
 from relax_mlir.dialects.location import renamed, user_location
 from relax_mlir.dialects.structure import as_integer, integer_of, match_shape
-from relax_mlir.dialects.types import StructInfo, Tensor, dims_from_attr, struct_info
+from relax_mlir.dialects.symbols import symbols_of_type
+from relax_mlir.dialects.types import StructInfo, Tensor, dims_from_attr
 from relax_mlir.dialects.value import Value, ValueLike, as_value, require_insertion_point
-from relax_mlir.error import ArgumentError, DTypeError, RelaxError, ShapeError, expect
+from relax_mlir.error import ArgumentError, DTypeError, ShapeError, expect
 from relax_mlir.ir_queries import defining_op, entry_block, fresh_name, has_one_use, is_used
 from relax_mlir.mlir import ir, scf, tensor
 from relax_mlir.symbolic import Dim, Expr
@@ -242,7 +243,7 @@ def symbols_in_scope(block: ir.Block, before: ir.Operation | None = None) -> set
             break
         block = before.block
     for argument in block.arguments:
-        found.update(_of_type(argument.type))
+        found.update(symbols_of_type(argument.type))
     return found
 
 
@@ -253,13 +254,6 @@ def _matched(op: ir.Operation) -> Iterator[str]:
     elif op.name == "relax.match_shape":
         for dim in dims_from_attr(op.attributes["pattern"]):
             yield from () if dim is None else symbolic.symbols(dim)
-
-
-def _of_type(type_: ir.Type) -> list[str]:
-    try:
-        return list(struct_info(type_).symbols())
-    except RelaxError:
-        return []  # a type of MLIR's own
 
 
 def _fresh_symbol(wanted: str) -> str:

@@ -269,7 +269,6 @@ def result_dtype(args: OpArgs) -> DType | None:
     return found
 
 
-
 def repeated(values: int | Sequence[int], op: str, name: str, count: int) -> list[int]:
     """One integer per spatial dimension; a single integer applies to all."""
     found = integers(values, f"{op}: '{name}'")

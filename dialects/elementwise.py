@@ -11,7 +11,7 @@ from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, broadcast, ir_fi
 from relax_mlir.dialects.builders import exported
 from relax_mlir.dialects.dtypes import DType, promote, require_held
 from relax_mlir.dialects.fields import DTypeName, Float, Int, Operand, PeerOperand, ValueOperand
-from relax_mlir.dialects.nn import FloatUnaryOp
+from relax_mlir.dialects.nn import FloatUnaryOp, NumberUnaryOp
 from relax_mlir.dialects.number_attributes import integer
 from relax_mlir.dialects.traits import OpPatternKind, Order, Reordered, along_axis
 from relax_mlir.dialects.types import Tensor, dim_text, shape_text
@@ -672,9 +672,7 @@ class ScaledUnaryOp(FloatUnaryOp):
 class LeakyReluOp(ScaledUnaryOp, name="nn_leakyrelu", traits=[ext.Pure]):
     """``x`` if ``x > 0``, else ``alpha * x``. Example: ``[-2.0, 3.0]`` with alpha 0.5 gives ``[-1.0, 3.0]``."""
 
-    data: Operand
     alpha: Float = 0.01
-    result: ext.Result[Any]
 
 
 class EluOp(ScaledUnaryOp, name="nn_elu", traits=[ext.Pure]):
@@ -683,18 +681,14 @@ class EluOp(ScaledUnaryOp, name="nn_elu", traits=[ext.Pure]):
     Example: ``[-1.0, 3.0]`` with alpha 1 gives ``[-0.63212056, 3.0]``.
     """
 
-    data: Operand
     alpha: Float = 1.0
-    result: ext.Result[Any]
 
 
 class HardSigmoidOp(ScaledUnaryOp, name="nn_hardsigmoid", traits=[ext.Pure]):
     """``alpha * x + beta``, clamped to 0..1. Example: ``[-9.0, 0.0, 9.0]`` gives ``[0.0, 0.5, 1.0]``."""
 
-    data: Operand
     alpha: Float = 1 / 6
     beta: Float = 0.5
-    result: ext.Result[Any]
 
 
 class SoftplusOp(ScaledUnaryOp, name="nn_softplus", traits=[ext.Pure]):
@@ -703,10 +697,8 @@ class SoftplusOp(ScaledUnaryOp, name="nn_softplus", traits=[ext.Pure]):
     Example: ``0.0`` with beta 1 gives ``0.6931472``.
     """
 
-    data: Operand
     beta: Float = 1.0
     threshold: Float = 20.0
-    result: ext.Result[Any]
 
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
@@ -721,36 +713,17 @@ class SeluOp(FloatUnaryOp, name="nn_selu", traits=[ext.Pure]):
     Example: ``[-1.0, 1.0]`` gives ``[-1.1113307, 1.050701]``.
     """
 
-    data: Operand
-    result: ext.Result[Any]
-
 
 class HardSwishOp(FloatUnaryOp, name="nn_hardswish", traits=[ext.Pure]):
     """``x * min(max(x + 3, 0), 6) / 6``. Example: ``[-4.0, 0.0, 3.0]`` gives ``[0.0, 0.0, 3.0]``."""
-
-    data: Operand
-    result: ext.Result[Any]
 
 
 class MishOp(FloatUnaryOp, name="nn_mish", traits=[ext.Pure]):
     """``x * tanh(log(1 + exp(x)))``. Example: ``1.0`` gives ``0.86509836``."""
 
-    data: Operand
-    result: ext.Result[Any]
 
-
-class Relu6Op(RelaxOp, name="nn_relu6", traits=[ext.Pure]):
+class Relu6Op(NumberUnaryOp, name="nn_relu6", traits=[ext.Pure]):
     """``min(max(x, 0), 6)``; NaN stays NaN. Example: ``[-1.0, 2.0, 7.0]`` gives ``[0.0, 2.0, 6.0]``."""
-
-    op_pattern = OpPatternKind.ELEMWISE
-
-    data: Operand
-    result: ext.Result[Any]
-
-    @classmethod
-    def infer(cls, args: OpArgs) -> Inferred:
-        args.require_dtype(0, lambda d: d.kind != "bool", "a number")
-        return args.tensor(0)
 
 
 class PreluOp(RelaxOp, name="nn_prelu", traits=[ext.Pure]):

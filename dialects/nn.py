@@ -39,26 +39,28 @@ class FloatUnaryOp(RelaxOp):
 
     op_pattern = OpPatternKind.ELEMWISE
 
-    @classmethod
-    def infer(cls, args: OpArgs) -> Inferred:
-        return float_tensor(args)
-
-
-class ReluOp(RelaxOp, name="nn_relu", traits=[ext.Pure]):
-    """Elementwise ``max(x, 0)``; NaN stays NaN.
-
-    Example: ``[-1.0, 0.0, 2.0]`` gives ``[0.0, 0.0, 2.0]``.
-    """
-
-    op_pattern = OpPatternKind.ELEMWISE
-
     data: Operand
     result: ext.Result[Any]
 
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
+        return float_tensor(args)
+
+
+class NumberUnaryOp(FloatUnaryOp):
+    """Base of the activations on numbers (not bool)."""
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
         args.require_dtype(0, lambda d: d.kind != "bool", "a number")
         return args.tensor(0)
+
+
+class ReluOp(NumberUnaryOp, name="nn_relu", traits=[ext.Pure]):
+    """Elementwise ``max(x, 0)``; NaN stays NaN.
+
+    Example: ``[-1.0, 0.0, 2.0]`` gives ``[0.0, 0.0, 2.0]``.
+    """
 
 
 class GeluOp(FloatUnaryOp, name="nn_gelu", traits=[ext.Pure]):
@@ -67,18 +69,12 @@ class GeluOp(FloatUnaryOp, name="nn_gelu", traits=[ext.Pure]):
     Example: ``1.0`` gives ``0.84134475``.
     """
 
-    data: Operand
-    result: ext.Result[Any]
-
 
 class GeluTanhOp(FloatUnaryOp, name="nn_gelu_tanh", traits=[ext.Pure]):
     """``x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))``, the approximation of `GeluOp` by tanh.
 
     Example: ``1.0`` gives ``0.84119199``.
     """
-
-    data: Operand
-    result: ext.Result[Any]
 
 
 class SiluOp(FloatUnaryOp, name="nn_silu", traits=[ext.Pure]):
@@ -87,12 +83,13 @@ class SiluOp(FloatUnaryOp, name="nn_silu", traits=[ext.Pure]):
     Example: ``1.0`` gives ``0.73105858``.
     """
 
-    data: Operand
-    result: ext.Result[Any]
-
 
 class RowOp(RelaxOp):
     """Base of softmax and log_softmax: one float operand and an axis of it."""
+
+    data: Operand
+    axis: Int = -1
+    result: ext.Result[Any]
 
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
@@ -112,20 +109,12 @@ class SoftmaxOp(RowOp, name="nn_softmax", traits=[ext.Pure]):
     Example: ``[[0.0, 0.0]]`` along axis -1 gives ``[[0.5, 0.5]]``.
     """
 
-    data: Operand
-    axis: Int = -1
-    result: ext.Result[Any]
-
 
 class LogSoftmaxOp(RowOp, name="nn_log_softmax", traits=[ext.Pure]):
     """``x - max(x) - log(sum(exp(x - max(x))))`` along `axis`: the logarithm of softmax.
 
     Example: ``[[0.0, 0.0]]`` along axis -1 gives ``[[-0.6931472, -0.6931472]]``.
     """
-
-    data: Operand
-    axis: Int = -1
-    result: ext.Result[Any]
 
 
 def check_parameter(args: OpArgs, index: int, axes: Sequence[int]) -> None:

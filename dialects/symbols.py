@@ -9,7 +9,7 @@ from typing import Any
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.attributes import SYMBOL_BOUNDS
-from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, struct_info
+from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, info_or_none, struct_info
 from relax_mlir.error import ArgumentError, RelaxError, expect
 from relax_mlir.ir_queries import ancestors, enclosing_function
 from relax_mlir.mlir import func, ir
@@ -25,6 +25,12 @@ def all_dims(info: StructInfo) -> Iterator[Dim | None]:
     elif isinstance(info, Tuple):
         for item in info.fields:
             yield from all_dims(item)
+
+
+def symbols_of_type(type_: ir.Type) -> list[str]:
+    """The symbols in a type; none for a type of MLIR's own."""
+    info = info_or_none(type_)
+    return [] if info is None else list(info.symbols())
 
 
 def parameter_symbols(params: Sequence[StructInfo]) -> list[str]:

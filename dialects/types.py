@@ -423,6 +423,14 @@ def remembered_types() -> Iterator[None]:
         _remembered.reset(token)
 
 
+def info_or_none(type_: ir.Type) -> StructInfo | None:
+    """The struct info of a type; None for a type of MLIR's own."""
+    try:
+        return struct_info(type_)
+    except RelaxError:
+        return None
+
+
 def struct_info(type_: ir.Type) -> StructInfo:
     """The struct info of an MLIR type; raises `VerifyError` for a type that no Relax value has."""
     known = _remembered.get()

@@ -208,6 +208,16 @@ def checked_type(info: StructInfo) -> CheckedType:
 Scalar = bool | int | float
 
 
+def _operator(name: str) -> Callable[[Value, ValueLike], Value]:
+    """The method of a binary operator that calls the op `name`."""
+    return lambda self, other: _binary(name, self, other)
+
+
+def _reflected(name: str) -> Callable[[Value, ValueLike], Value]:
+    """The method of a binary operator whose left operand is no value."""
+    return lambda self, other: _binary(name, other, self)
+
+
 class Value(PythonProtocols):
     """A value of the program under construction: an SSA value and its struct info.
 
@@ -357,35 +367,11 @@ class Value(PythonProtocols):
         message = str(UnknownNameError(f"attribute of a {type(self).__name__}", name, known, hint))
         raise UnknownAttributeError(message)
 
-    def __add__(self, other: ValueLike) -> Value:
-        return _binary("add", self, other)
-
-    def __radd__(self, other: ValueLike) -> Value:
-        return _binary("add", other, self)
-
-    def __sub__(self, other: ValueLike) -> Value:
-        return _binary("subtract", self, other)
-
-    def __rsub__(self, other: ValueLike) -> Value:
-        return _binary("subtract", other, self)
-
-    def __mul__(self, other: ValueLike) -> Value:
-        return _binary("multiply", self, other)
-
-    def __rmul__(self, other: ValueLike) -> Value:
-        return _binary("multiply", other, self)
-
-    def __truediv__(self, other: ValueLike) -> Value:
-        return _binary("divide", self, other)
-
-    def __rtruediv__(self, other: ValueLike) -> Value:
-        return _binary("divide", other, self)
-
-    def __floordiv__(self, other: ValueLike) -> Value:
-        return _binary("floor_divide", self, other)
-
-    def __rfloordiv__(self, other: ValueLike) -> Value:
-        return _binary("floor_divide", other, self)
+    __add__, __radd__ = _operator("add"), _reflected("add")
+    __sub__, __rsub__ = _operator("subtract"), _reflected("subtract")
+    __mul__, __rmul__ = _operator("multiply"), _reflected("multiply")
+    __truediv__, __rtruediv__ = _operator("divide"), _reflected("divide")
+    __floordiv__, __rfloordiv__ = _operator("floor_divide"), _reflected("floor_divide")
 
     def __divmod__(self, other: ValueLike) -> tuple[Value, Value]:
         return _binary("floor_divide", self, other), _binary("floor_mod", self, other)
@@ -393,11 +379,7 @@ class Value(PythonProtocols):
     def __rdivmod__(self, other: ValueLike) -> tuple[Value, Value]:
         return _binary("floor_divide", other, self), _binary("floor_mod", other, self)
 
-    def __mod__(self, other: ValueLike) -> Value:
-        return _binary("floor_mod", self, other)
-
-    def __rmod__(self, other: ValueLike) -> Value:
-        return _binary("floor_mod", other, self)
+    __mod__, __rmod__ = _operator("floor_mod"), _reflected("floor_mod")
 
     def __pow__(self, other: ValueLike, modulus: object = None) -> Value:
         if modulus is not None:
@@ -407,11 +389,7 @@ class Value(PythonProtocols):
     def __rpow__(self, other: ValueLike) -> Value:
         return _binary("power", other, self)
 
-    def __matmul__(self, other: ValueLike) -> Value:
-        return _binary("matmul", self, other)
-
-    def __rmatmul__(self, other: ValueLike) -> Value:
-        return _binary("matmul", other, self)
+    __matmul__, __rmatmul__ = _operator("matmul"), _reflected("matmul")
 
     def __pos__(self) -> Value:
         return self
@@ -422,23 +400,15 @@ class Value(PythonProtocols):
     def __abs__(self) -> Value:
         return builder("abs")(self)
 
-    def __lshift__(self, other: ValueLike) -> Value:
-        return _binary("left_shift", self, other)
-
-    def __rshift__(self, other: ValueLike) -> Value:
-        return _binary("right_shift", self, other)
+    __lshift__ = _operator("left_shift")
+    __rshift__ = _operator("right_shift")
 
     def __invert__(self) -> Value:
         return builder("bitwise_not")(self)
 
-    def __and__(self, other: ValueLike) -> Value:
-        return _binary("bitwise_and", self, other)
-
-    def __or__(self, other: ValueLike) -> Value:
-        return _binary("bitwise_or", self, other)
-
-    def __xor__(self, other: ValueLike) -> Value:
-        return _binary("bitwise_xor", self, other)
+    __and__ = _operator("bitwise_and")
+    __or__ = _operator("bitwise_or")
+    __xor__ = _operator("bitwise_xor")
 
     def __eq__(self, other: object) -> Any:  # noqa: ANN401 - a Value, or a bool
         if self._identity is not None and isinstance(other, Value) and not is_building():
@@ -450,17 +420,10 @@ class Value(PythonProtocols):
             return not self.same_as(other)
         return _binary("not_equal", self, other) if _are_compared(self, other) else NotImplemented
 
-    def __lt__(self, other: ValueLike) -> Value:
-        return _binary("less", self, other)
-
-    def __le__(self, other: ValueLike) -> Value:
-        return _binary("less_equal", self, other)
-
-    def __gt__(self, other: ValueLike) -> Value:
-        return _binary("greater", self, other)
-
-    def __ge__(self, other: ValueLike) -> Value:
-        return _binary("greater_equal", self, other)
+    __lt__ = _operator("less")
+    __le__ = _operator("less_equal")
+    __gt__ = _operator("greater")
+    __ge__ = _operator("greater_equal")
 
 
 class Var(Value):

@@ -12,7 +12,7 @@ from relax_mlir.dialects.prim_funcs import exposed_prims
 from relax_mlir.dialects.traits import IsLoop, has_trait
 from relax_mlir.error import UnsupportedError, VerifyError
 from relax_mlir.ir_module import functions_of
-from relax_mlir.ir_queries import callee_of, defining_op, entry_block, is_used, next_op, ops_of
+from relax_mlir.ir_queries import callee_of, defining_op, entry_block, is_a, is_used, next_op, ops_of
 from relax_mlir.lowering.base.signature import signature_of
 from relax_mlir.lowering.memory.plan_memory import PlanMemory
 from relax_mlir.lowering.shapes.body import memory_of
@@ -228,10 +228,16 @@ def _place_call(
 ) -> None:
     """Pass the destination to a call of a prim func on tensors, viewed with the type of the call's result."""
     if call.results[0] not in uninitialised:
-        numbers = [number for number, operand in enumerate(call.operands) if _is_empty(operand)]
+        numbers = [
+            number
+            for number, operand in enumerate(call.operands)
+            if is_a(defining_op(operand), tensor.EmptyOp)
+        ]
         uninitialised[call.results[0]] = numbers
     empties, index = uninitialised[call.results[0]], ir.OpResult(value).result_number
-    if len(empties) != len(call.results) or not _is_empty(call.operands[empties[index]]):
+    if len(empties) != len(call.results) or not is_a(
+        defining_op(call.operands[empties[index]]), tensor.EmptyOp
+    ):
         return
     shapes = [view for view in views if view.name != "tensor.cast"]
     sizes = list(call.operands[empties[index]].owner.operands)
@@ -301,11 +307,6 @@ def _seen_back(
         else:
             return None
     return seen if seen.type == type_ else tensor.cast(type_, seen)
-
-
-def _is_empty(value: ir.Value) -> bool:
-    defining = defining_op(value)
-    return defining is not None and defining.name == "tensor.empty"
 
 
 # Pass `protect-carried`: no loop iteration overwrites a yielded tensor before it is read.

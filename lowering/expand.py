@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.lowering.base.module_parts import own_ops
-from relax_mlir.lowering.kernels.core import lanes
+from relax_mlir.lowering.kernels.core import emit, lanes
 from relax_mlir.lowering.kernels.core.emit import Type, Value, element_of
 from relax_mlir.lowering.kernels.core.lanes import BOUNDED, Lanes, same_shape
 from relax_mlir.lowering.kernels.math.math_erf import erf, gelu, written_with
@@ -41,15 +41,11 @@ class ExpandBools(ModulePass):
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         """Rewrite the module in place."""
         for op in own_ops(module, "memref.load"):
-            if _is_bool(op.results[0].type):
+            if emit.is_bool(op.results[0].type):
                 with ir.InsertionPoint(op), op.location:
                     value = _read(op.operands[0], list(op.operands)[1:])
                 op.results[0].replace_all_uses_with(value)
                 op.operation.erase()
-
-
-def _is_bool(type_: ir.Type) -> bool:
-    return isinstance(type_, ir.IntegerType) and type_.width == 1
 
 
 def _read(buffer: ir.Value, indices: list[ir.Value]) -> ir.Value:

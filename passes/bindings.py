@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -30,7 +30,7 @@ from relax_mlir.error import (
     expect,
 )
 from relax_mlir.files import load_arrays
-from relax_mlir.ir_queries import defining_op, entry_block, is_used
+from relax_mlir.ir_queries import defining_op, entry_block, is_used, ops_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.shapes import Normalize
 from relax_mlir.rewrite import Binding, ExprMutator
@@ -303,7 +303,7 @@ class FoldConstant(ModulePass):
         """Fold in program order, so that chains fold in one run."""
         make_all_effects_explicit(module)
         for function in optimized_functions(module):
-            for op in list(_ops(function.operation)):
+            for op in ops_of(function.operation):
                 if op.name.removeprefix("relax.") in EVALUATORS:
                     self._fold(op)
 
@@ -344,15 +344,6 @@ def _constant(value: ir.Value) -> ir.Operation | None:
         return None
     defining = value.owner.operation
     return defining if defining.name == ConstantOp.OPERATION_NAME else None
-
-
-def _ops(parent: ir.Operation) -> Iterator[ir.Operation]:
-    """All ops inside `parent`, in program order."""
-    for region in parent.regions:
-        for block in region.blocks:
-            for view in block.operations:
-                yield view.operation
-                yield from _ops(view.operation)
 
 
 # Pass `canonicalize-bindings`: remove bindings that only rename a value.

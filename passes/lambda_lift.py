@@ -14,7 +14,7 @@ from relax_mlir.dialects.closures import ExternFuncOp, LambdaOp, MakeClosureOp
 from relax_mlir.dialects.control import symbols_in_scope
 from relax_mlir.dialects.location import located_at
 from relax_mlir.dialects.structure import ShapeExprOp, pack
-from relax_mlir.dialects.symbols import all_dims, parameter_symbols
+from relax_mlir.dialects.symbols import all_dims, parameter_symbols, symbols_of_type
 from relax_mlir.dialects.traits import CopiedIntoFunctions, ops_with
 from relax_mlir.dialects.types import (
     Callable,
@@ -26,7 +26,7 @@ from relax_mlir.dialects.types import (
     struct_info,
 )
 from relax_mlir.dialects.value import Value
-from relax_mlir.error import RelaxError, UnsupportedError
+from relax_mlir.error import UnsupportedError
 from relax_mlir.ir_queries import defining_op, entry_block, fresh_name, is_used, ops_of, symbol_names
 from relax_mlir.mlir import func, ir
 from relax_mlir.rewrite.effects import make_effects_explicit
@@ -221,7 +221,7 @@ def _symbols_around(op: ir.Operation) -> set[str]:
     parent = op.parent
     while parent is not None:
         if parent.name == LambdaOp.OPERATION_NAME:
-            found |= {s for a in entry_block(parent.operation).arguments for s in _symbols_of_type(a.type)}
+            found |= {s for a in entry_block(parent.operation).arguments for s in symbols_of_type(a.type)}
         parent = parent.operation.parent
     return found
 
@@ -238,14 +238,7 @@ def _symbols_of_op(op: ir.Operation) -> Iterator[str]:
     for _, dims in dim_attributes(op):
         yield from (symbol for dim in dims if dim is not None for symbol in symbols(dim))
     for result in op.results:
-        yield from _symbols_of_type(result.type)
-
-
-def _symbols_of_type(type_: ir.Type) -> list[str]:
-    try:
-        return list(struct_info(type_).symbols())
-    except RelaxError:
-        return []  # index, i1: values of upstream ops
+        yield from symbols_of_type(result.type)
 
 
 def shape_of_symbols(names: list[str]) -> ir.Value:

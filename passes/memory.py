@@ -57,6 +57,7 @@ from relax_mlir.ir_queries import (
     entry_block,
     first_op,
     is_used,
+    loop_values,
     next_op,
     ops_of,
 )
@@ -498,15 +499,10 @@ def _aliases(op: ir.Operation, operand: int) -> list[ir.Value]:
         return []
     if op.name in ("scf.yield", "scf.condition"):
         parent = op.parent.operation
-        return [parent.results[operand]] if parent.name == "scf.if" else _loop_values(parent)
+        return [parent.results[operand]] if parent.name == "scf.if" else loop_values(parent)
     if has_trait(op, IsLoop):
-        return _loop_values(op)
+        return loop_values(op)
     return [r for r in op.results if isinstance(r.type, ir.ShapedType | ir.TupleType | ObjectType)]
-
-
-def _loop_values(loop: ir.Operation) -> list[ir.Value]:
-    arguments = [a for region in loop.regions for block in region.blocks for a in block.arguments]
-    return [*loop.results, *arguments]
 
 
 # Pass `static-plan-block-memory`: share storages between tensors with disjoint lifetimes.

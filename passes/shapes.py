@@ -11,7 +11,16 @@ from relax_mlir.dialects.base import implies
 from relax_mlir.dialects.structure import TUPLE, pack, unpack
 from relax_mlir.dialects.symbols import read_bounds
 from relax_mlir.dialects.traits import IsView, PassesOn, has_trait, ops_with
-from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, dims_attr, dims_from_attr, struct_info
+from relax_mlir.dialects.types import (
+    Shape,
+    StructInfo,
+    Tensor,
+    Tuple,
+    dims_attr,
+    dims_from_attr,
+    info_or_none,
+    struct_info,
+)
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import RelaxError
 from relax_mlir.ir_queries import FunctionTable, defining_op, entry_block, is_used, ops_of
@@ -137,7 +146,7 @@ def _symbols(root: ir.Operation) -> Iterator[str]:
         types = [v.type for v in (*op.operands, *op.results)]
         types += [a.type for region in op.regions for block in region.blocks for a in block.arguments]
         for type_ in types:
-            info = _relax_info(type_)
+            info = info_or_none(type_)
             found.extend(info.symbols() if info is not None else ())
         if op.name == MATCH:
             pattern = dims_from_attr(op.attributes["pattern"])
@@ -146,13 +155,6 @@ def _symbols(root: ir.Operation) -> Iterator[str]:
 
     root.walk(visit)
     yield from found
-
-
-def _relax_info(type_: ir.Type) -> StructInfo | None:
-    try:
-        return struct_info(type_)
-    except RelaxError:
-        return None  # a value of an upstream op
 
 
 def _keeps_types(op: ir.Operation) -> bool:
@@ -220,7 +222,7 @@ class _Naming:
 
     def value(self, value: ir.Value, point: ir.InsertionPoint, location: ir.Location) -> None:
         """Name the unknown dimensions of a tensor, for the users that benefit."""
-        info = _relax_info(value.type)
+        info = info_or_none(value.type)
         if not isinstance(info, Tensor) or info.dtype is None or info.shape is None or None not in info.shape:
             return
         uses = [use for use in value.uses if _profits(use.owner.operation)]

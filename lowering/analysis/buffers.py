@@ -8,7 +8,7 @@ from functools import partial
 from typing import Generic, Protocol, TypeVar, Union
 
 from relax_mlir.dialects.traits import IsLoop, has_trait
-from relax_mlir.ir_queries import FUNCTION, ancestors
+from relax_mlir.ir_queries import FUNCTION, ancestors, loop_values
 from relax_mlir.lowering.base.signature import element_bytes
 from relax_mlir.mlir import arith, func, ir, memref
 
@@ -435,15 +435,9 @@ class Liveness:
             buffer.yielded = True
             if has_trait(parent, IsLoop):
                 buffer.carried = buffer.carried or parent in ancestors(buffer.alloc)
-                return _loop_values(parent)
+                return loop_values(parent)
             return [parent.results[operand]] if parent.name == "scf.if" else list(parent.results)
-        return _loop_values(op) if has_trait(op, IsLoop) else list(op.results)
-
-
-def _loop_values(loop: ir.Operation) -> list[ir.Value]:
-    """Every value through which a loop may pass on a buffer."""
-    arguments = [a for region in loop.regions for block in region.blocks for a in block.arguments]
-    return [*loop.results, *arguments]
+        return loop_values(op) if has_trait(op, IsLoop) else list(op.results)
 
 
 def is_nested(op: ir.Operation) -> bool:

@@ -386,7 +386,7 @@ class LaneBody:
     def _allocate(self, op: ir.Operation) -> None:
         """Allocate a buffer for each lane: the lanes are an added last dimension."""
         type_ = ir.MemRefType(op.results[0].type)
-        element = ir.IntegerType.get_signless(8) if _is_bool(type_.element_type) else type_.element_type
+        element = ir.IntegerType.get_signless(8) if emit.is_bool(type_.element_type) else type_.element_type
         wide = ir.MemRefType.get([*type_.shape, self.lanes.count], element)
         self.env[op.results[0]] = memref.alloc(wide, [], [])
 
@@ -409,7 +409,7 @@ class LaneBody:
         else:
             buffer = self._bytes(access.buffer)
             value = self._gathered(buffer, lambda lane: [self._lane(index, lane) for index in access.indices])
-        if _is_bool(result.type) and not _is_bool(emit.element_of(value.type)):
+        if emit.is_bool(result.type) and not emit.is_bool(emit.element_of(value.type)):
             value = arith.cmpi(arith.CmpIPredicate.ne, value, emit.constant(value.type, 0))
         self.env[result] = value
 
@@ -460,7 +460,7 @@ class LaneBody:
         value = self._vector(op.operands[0])
         is_private = access.buffer in self.plan.private
         buffer = self._scalar(access.buffer) if is_private else self._bytes(access.buffer)
-        if _is_bool(emit.element_of(value.type)):
+        if emit.is_bool(emit.element_of(value.type)):
             byte = emit.vector_type(self.lanes.count, ir.IntegerType.get_signless(8))
             value = arith.extui(byte, value)
         place = self._own_place(access) if is_private else self._unit(access)
@@ -521,7 +521,7 @@ class LaneBody:
         """A buffer, or its bytes if it has booleans, since vectors of i1 would be packed bits."""
         found = self._scalar(buffer)
         type_ = ir.MemRefType(found.type)
-        if not _is_bool(type_.element_type):
+        if not emit.is_bool(type_.element_type):
             return found
         bytes_ = ir.MemRefType.get(
             type_.shape, ir.IntegerType.get_signless(8), type_.layout, type_.memory_space
@@ -578,10 +578,6 @@ class LaneBody:
 
     def _type(self, result: Value) -> Type:
         return emit.vector_type(self.lanes.count, result.type) if result in self.plan.varying else result.type
-
-
-def _is_bool(type_: Type) -> bool:
-    return isinstance(type_, ir.IntegerType) and type_.width == 1
 
 
 def _number(value: Value) -> Index:

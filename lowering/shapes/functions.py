@@ -13,7 +13,7 @@ from relax_mlir.dialects.symbols import parameter_symbols
 from relax_mlir.dialects.traits import IsView, has_trait
 from relax_mlir.dialects.types import Object, Prim, Shape, StructInfo, Tensor, Tuple, struct_info
 from relax_mlir.error import UnsupportedError, VerifyError
-from relax_mlir.ir_queries import callee_of, defining_op, ops_of
+from relax_mlir.ir_queries import callee_of, defining_op, is_a, ops_of
 from relax_mlir.lowering.base.errors import verbatim
 from relax_mlir.lowering.base.runtime_declarations import SHAPES_SUFFIX, RuntimeDeclarations
 from relax_mlir.lowering.shapes.body import (
@@ -520,7 +520,7 @@ def _place(body: BodyLowering, value: ir.Value, info: Tensor) -> Handle | None:
     tensors: list[ir.Value] = [
         result for result in defining.results if isinstance(result.type, ir.RankedTensorType)
     ]
-    empties = [i for i, operand in enumerate(defining.operands) if _is_empty(operand)]
+    empties = [i for i, operand in enumerate(defining.operands) if is_a(defining_op(operand), tensor.EmptyOp)]
     if len(tensors) != len(empties):
         return None
     position = empties[tensors.index(value)]
@@ -534,11 +534,6 @@ def _place(body: BodyLowering, value: ir.Value, info: Tensor) -> Handle | None:
         defining.operands[position] = bufferization.to_tensor(old.type, buffer, restrict=True, writable=True)
     write(cast(value, old.type), buffer)
     return handle
-
-
-def _is_empty(value: ir.Value) -> bool:
-    defining = defining_op(value)
-    return defining is not None and defining.name == "tensor.empty"
 
 
 def receive(body: BodyLowering, header: Header, info: StructInfo, values: Sequence[ir.Value]) -> Lowered:

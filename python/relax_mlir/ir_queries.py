@@ -128,6 +128,12 @@ def enclosing_op_in(block: ir.Block, op: ir.Operation) -> ir.Operation | None:
     return None
 
 
+def loop_values(loop: ir.Operation) -> list[ir.Value]:
+    """Every value through which a loop may pass on an operand."""
+    arguments = [a for region in loop.regions for block in region.blocks for a in block.arguments]
+    return [*loop.results, *arguments]
+
+
 def is_a(op: ir.Operation | None, *classes: type[ir.OpView]) -> bool:
     """True if `op` is an op of one of the classes; false for None.
 

@@ -70,6 +70,11 @@ def result_of(name: str, type_: Type, operands: Sequence[Value]) -> Value:
 _MAX_INDEX = 2**63 - 1
 
 
+def is_bool(type_: Type) -> bool:
+    """True for ``i1``."""
+    return isinstance(type_, ir.IntegerType) and type_.width == 1
+
+
 def index(value: Index) -> Value:
     """An ``index`` value: a constant for an ``int``; values are returned unchanged.
 

@@ -110,15 +110,16 @@ WORDS = 3
 
 def types() -> list[e.Type]:
     """The types of the arguments that carry an epilogue (`Epilogue.arguments`)."""
-    return [_function_type(), _words_type(), ir.IntegerType.get_signless(1)]
+    return [_function_type(), words_type(), ir.IntegerType.get_signless(1)]
 
 
-def _words_type() -> e.Type:
+def words_type() -> e.Type:
+    """The type of a parameter block as an argument."""
     return e.flat_memref(ir.IndexType.get())
 
 
 def _function_type() -> e.Type:
-    return ir.FunctionType.get([_words_type(), *[ir.IndexType.get()] * 4], [])
+    return ir.FunctionType.get([words_type(), *[ir.IndexType.get()] * 4], [])
 
 
 @dataclass(frozen=True)
@@ -156,7 +157,7 @@ def nothing(block: e.Block, rounds: bool = False) -> Epilogue:
         with function(block, NOTHING):
             pass
     empty = memref.alloca(ir.MemRefType.get([0], ir.IndexType.get()), [], [])
-    return Epilogue(reference(NOTHING), memref.cast(_words_type(), empty), e.flag(rounds))
+    return Epilogue(reference(NOTHING), memref.cast(words_type(), empty), e.flag(rounds))
 
 
 def reference(name: str) -> e.Value:
@@ -184,7 +185,7 @@ def write_words(words: e.Value, matrices: Sequence[Sequence[e.Index]], scalars: 
     values = [*(word for matrix in matrices for word in matrix), *map(_as_word, scalars)]
     for position, value in enumerate(values):
         e.store(e.index(value), words, position)
-    return memref.cast(_words_type(), words)
+    return memref.cast(words_type(), words)
 
 
 def function(block: e.Block, name: str, group: str | None = None) -> AbstractContextManager[list[e.Value]]:

@@ -295,7 +295,7 @@ class Operands:
         along = self.along is not None and view.access.moves(self.along)
         if place.lanes is None or not along:
             return emit.load(view.buffer, *position)
-        if _is_boolean(view.access):
+        if emit.is_bool(view.access.element):
             loaded = simd.load(place.lanes, self._bytes(view), *position)
             return arith.CmpIOp(arith.CmpIPredicate.ne, loaded, emit.constant(loaded.type, 0)).result
         return simd.load(place.lanes, view.buffer, *position, where=place.mask)
@@ -326,7 +326,7 @@ class Operands:
         position = self._position(view, place)
         if place.lanes is None:
             emit.store(value, view.buffer, *position)
-        elif _is_boolean(view.access):
+        elif emit.is_bool(view.access.element):
             type_ = emit.vector_type(place.lanes, ir.IntegerType.get_signless(8))
             simd.store(arith.ExtUIOp(type_, value).result, self._bytes(view), *position)
         elif place.streamed:
@@ -352,7 +352,3 @@ class Operands:
 
     def _position(self, view: View, place: Place) -> list[Index]:
         return [place.at if loop == self.along else self.places[loop] for loop in view.loops]
-
-
-def _is_boolean(access: Access) -> bool:
-    return isinstance(access.element, ir.IntegerType) and access.element.width == 1

@@ -93,7 +93,7 @@ class _Emitter:
         moved = [i for i, access in enumerate(self.accesses) if access.moves(self.along)]
         return (
             all(access.is_unit(self.along) or not access.moves(self.along) for access in straight)
-            and not any(_is_boolean(self.accesses[i]) for i in self.transposed)
+            and not any(emit.is_bool(self.accesses[i].element) for i in self.transposed)
             and not any(isinstance(size, int) and size < self.sides[-1] for size in (self.height, self.width))
             and self.body.can_be_vectorised(self.nest.origin.index(self.along), moved)
         )
@@ -279,7 +279,3 @@ class _Emitter:
         arguments = [given.get(i) for i in range(len(self.accesses))]
         for i, value in enumerate(self.body.evaluate(arguments, index, place)):
             self.straight.store(len(self.nest.inputs) + i, place, value)
-
-
-def _is_boolean(access: Access) -> bool:
-    return isinstance(access.element, ir.IntegerType) and access.element.width == 1

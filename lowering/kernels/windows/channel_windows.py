@@ -18,11 +18,12 @@ from relax_mlir.lowering.kernels.core import simd
 from relax_mlir.lowering.kernels.core.emit import item_bytes, memref_at
 from relax_mlir.lowering.kernels.core.parallel import parallel_loop, part_size
 from relax_mlir.lowering.kernels.gemm import epilogue as ep
+from relax_mlir.lowering.kernels.gemm.epilogue import words_type
 from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel, finished, tiling_of
 from relax_mlir.lowering.kernels.gemm.gemm_blocks import signature
 from relax_mlir.lowering.kernels.gemm.gemm_tiling import Groups, Tiling
 from relax_mlir.lowering.kernels.library import define
-from relax_mlir.lowering.kernels.windows.window_params import FINISH, Finisher, Kind, WindowWords, words_type
+from relax_mlir.lowering.kernels.windows.window_params import FINISH, Finisher, Kind, WindowWords
 from relax_mlir.mlir import arith, ir
 from relax_mlir.target import Target
 

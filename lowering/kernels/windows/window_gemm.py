@@ -10,13 +10,14 @@ from relax_mlir.lowering.kernels.core import emit as e
 from relax_mlir.lowering.kernels.core import simd
 from relax_mlir.lowering.kernels.core.emit import item_bytes, memref_at
 from relax_mlir.lowering.kernels.gemm import epilogue as ep
+from relax_mlir.lowering.kernels.gemm.epilogue import words_type
 from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel, emit_left_and_tiles, finished, tiling_of
 from relax_mlir.lowering.kernels.gemm.gemm_blocks import Parts, emit_packed, emit_shared, signature
 from relax_mlir.lowering.kernels.gemm.gemm_pack import Packing
 from relax_mlir.lowering.kernels.gemm.gemm_tiling import Groups
 from relax_mlir.lowering.kernels.gemm.gemv import clear_rows
 from relax_mlir.lowering.kernels.library import define
-from relax_mlir.lowering.kernels.windows.window_params import AxisWords, Kind, WindowWords, words_type
+from relax_mlir.lowering.kernels.windows.window_params import AxisWords, Kind, WindowWords
 from relax_mlir.mlir import arith, ir
 from relax_mlir.target import Target
 

@@ -12,6 +12,7 @@ from relax_mlir.ir_queries import defining_op, entry_block, is_a
 from relax_mlir.lowering.kernels.core import emit as e
 from relax_mlir.lowering.kernels.core import simd
 from relax_mlir.lowering.kernels.core.emit import address, item_bytes, memref_at
+from relax_mlir.lowering.kernels.gemm.epilogue import words_type
 from relax_mlir.mlir import arith, ir, memref
 
 # The epilogue of depthwise convolutions in registers: add a bias, then clamp to two bounds.
@@ -238,11 +239,6 @@ class Windows:
         for position, value in enumerate(values):
             e.store(e.index(value), words, position)
         return memref.cast(words_type(), words)
-
-
-def words_type() -> e.Type:
-    """The type of the parameter block as an argument."""
-    return e.flat_memref(ir.IndexType.get())
 
 
 def reserve_words() -> e.Value:

@@ -18,6 +18,7 @@ from relax_mlir.dialects.types import (
     Tensor,
     Tuple,
     dims_from_attr,
+    info_or_none,
     struct_info,
     substitute,
 )
@@ -402,14 +403,14 @@ def _prepare_loop(op: ir.Operation) -> None:
         for argument in region.blocks[0].arguments:
             if op.name == "scf.for" and argument.arg_number == 0:
                 continue  # the induction variable has the type of the bounds
-            info = _info(argument.type)
+            info = info_or_none(argument.type)
             if info is not None and argument.type != info.to_type():
                 argument.set_type(info.to_type())
 
 
 def _carried(op: ir.Operation) -> list[StructInfo | None]:
     """The struct infos of a loop's results. A loop keeps its carried types; incoming values are cast to them."""
-    carried = [_info(value.type) for value in carried_by(op)]
+    carried = [info_or_none(value.type) for value in carried_by(op)]
     first = len(op.operands) - len(carried)
     ends = [(op, first), (op.regions[-1].blocks[0].operations[-1].operation, 0)]
     for terminator, offset in ends:
@@ -418,19 +419,12 @@ def _carried(op: ir.Operation) -> list[StructInfo | None]:
                 _make_unknown(terminator, offset + index, info)
     if op.name == "scf.for":
         return carried
-    after = [_info(argument.type) for argument in op.regions[1].blocks[0].arguments]
+    after = [info_or_none(argument.type) for argument in op.regions[1].blocks[0].arguments]
     condition = entry_block(op).operations[-1].operation
     for index, info in enumerate(after):
         if info is not None:
             _make_unknown(condition, 1 + index, info)
     return after
-
-
-def _info(type_: ir.Type) -> StructInfo | None:
-    try:
-        return struct_info(type_)
-    except RelaxError:
-        return None  # an upstream type
 
 
 def _make_unknown(terminator: ir.Operation, index: int, wanted: StructInfo) -> None:

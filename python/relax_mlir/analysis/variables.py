@@ -13,10 +13,19 @@ from relax_mlir.dialects.dialect import NAMESPACE
 from relax_mlir.dialects.structure import TUPLE, is_pure
 from relax_mlir.dialects.symbols import parameter_symbols
 from relax_mlir.dialects.traits import EndsBlock, has_trait
-from relax_mlir.dialects.types import Prim, Shape, StructInfo, Tensor, Tuple, dims_from_attr, struct_info
+from relax_mlir.dialects.types import (
+    Prim,
+    Shape,
+    StructInfo,
+    Tensor,
+    Tuple,
+    dims_from_attr,
+    info_or_none,
+    struct_info,
+)
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import RelaxError, UnknownNameError, expect
-from relax_mlir.ir_queries import ancestors, defining_op, enclosing_function, entry_block
+from relax_mlir.ir_queries import ancestors, defining_op, enclosing_function, entry_block, ops_of
 from relax_mlir.mlir import func, ir
 
 # Definitions and uses of the values of a function, and the ops that can be computed at compile time.
@@ -238,7 +247,7 @@ def _defined(subject: Subject) -> Iterator[str]:
             yield from _first_definitions(defining)
     else:
         yield from parameter_symbols(_infos(subject.type.inputs))
-        for op in _ops(subject.operation):
+        for op in ops_of(subject.operation):
             if op.name == "relax.match_shape":
                 yield from _pattern_symbols(op)
 
@@ -249,7 +258,7 @@ def _first_definitions(match: ir.Operation) -> Iterator[str]:
     earlier: set[str] = set()
     if isinstance(function.opview, func.FuncOp):
         earlier.update(parameter_symbols(_infos(function.opview.type.inputs)))
-    for op in _ops(function):
+    for op in ops_of(function):
         if op == match:
             break
         if op.name == "relax.match_shape":
@@ -275,7 +284,7 @@ def _used(subject: Subject) -> Iterator[str]:
     else:
         for info in _infos(subject.type.inputs):
             yield from info.symbols()
-        for op in _ops(subject.operation):
+        for op in ops_of(subject.operation):
             yield from _attribute_symbols(op)
             for info in _infos([result.type for result in op.results]):
                 yield from info.symbols()
@@ -288,22 +297,8 @@ def _attribute_symbols(op: ir.Operation) -> Iterator[str]:
 
 
 def _infos(types: Sequence[ir.Type]) -> list[StructInfo]:
-    infos = []
-    for type_ in types:
-        try:
-            infos.append(struct_info(type_))
-        except RelaxError:
-            infos.append(Tuple())  # the type of an upstream op: no symbols
-    return infos
-
-
-def _ops(parent: ir.Operation) -> Iterator[ir.Operation]:
-    """All ops inside `parent`, in program order."""
-    for region in parent.regions:
-        for block in region.blocks:
-            for view in block.operations:
-                yield view.operation
-                yield from _ops(view.operation)
+    """The struct infos of types; one without symbols for a type of MLIR's own."""
+    return [info_or_none(type_) or Tuple() for type_ in types]
 
 
 # The order in which `match_shape` ops can bind the symbols of several struct infos.

@@ -5,6 +5,21 @@ from typing import Any, Literal
 
 from relax_mlir.mlir import ir
 
+class EmptyOp(ir.OpView):
+    def __init__(
+        self,
+        sizes: Sequence[int | ir.Value],
+        element_type: ir.Type,
+        *,
+        encoding: ir.Attribute | None = ...,
+        loc: ir.Location | None = ...,
+        ip: ir.InsertionPoint | Literal[False] | None = ...,
+    ) -> None: ...
+    @property
+    def dynamicSizes(self) -> ir.OpOperandList: ...
+    @property
+    def result(self) -> ir.OpResult: ...
+
 def cast(
     dest: ir.Type, source: ir.Value, *, loc: ir.Location | None = ..., ip: ir.InsertionPoint | None = ...
 ) -> ir.OpResult: ...
