@@ -179,19 +179,8 @@ class PassPipeline:
 
 PART_DIALECTS = frozenset(
     (
-        "affine",
-        "arith",
-        "builtin",
-        "cf",
-        "func",
-        "index",
-        "llvm",
-        "math",
-        "memref",
-        "scf",
-        "ub",
-        "vector",
-        "x86",
+        *("affine", "arith", "builtin", "cf", "func", "index", "llvm", "math", "memref", "scf", "ub"),
+        *("vector", "x86"),
     )
 )
 """The dialects of levels V, F and L, which are those of a module's compilation units."""

@@ -18,14 +18,7 @@ from relax_mlir.dialects import dialect
 from relax_mlir.dialects.attributes import PARAM_NAME, PRIM_FUNC
 from relax_mlir.dialects.dialect import pooled_context
 from relax_mlir.dialects.location import renamed
-from relax_mlir.error import (
-    ArgumentError,
-    Diagnostic,
-    ParseError,
-    UnknownNameError,
-    VerifyError,
-    expect,
-)
+from relax_mlir.error import ArgumentError, Diagnostic, ParseError, UnknownNameError, VerifyError, expect
 from relax_mlir.files import read_text
 from relax_mlir.fork_safety import crash_of
 from relax_mlir.ir_queries import entry_block

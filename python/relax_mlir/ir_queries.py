@@ -81,15 +81,6 @@ def next_op(op: ir.Operation) -> ir.Operation | None:
     return _operation(ir.InsertionPoint.after(op).ref_operation)
 
 
-def last_op(block: ir.Block) -> ir.Operation:
-    """The last op of a non-empty block; ``block.operations[-1]`` counts all ops first."""
-    try:
-        found = ir.InsertionPoint.at_block_terminator(block).ref_operation
-    except ValueError:
-        found = None  # the last op has no terminator trait in MLIR
-    return block.operations[-1].operation if found is None else found.operation
-
-
 def _operation(view: ir.OpView | ir.Operation | None) -> ir.Operation | None:
     return None if view is None else view.operation
 

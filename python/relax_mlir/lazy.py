@@ -92,9 +92,7 @@ class Hook(Generic[P, R]):
         return found
 
 
-LIBRARIES: dict[str, str] = {
-    "openblas": "relax_mlir.contrib.openblas",
-}
+LIBRARIES: dict[str, str] = {"openblas": "relax_mlir.contrib.openblas"}
 """Third-party libraries → the modules that register their patterns and code generators."""
 
 FUNCTIONS_PREFIX = "relax_mlir."

@@ -482,10 +482,9 @@ def _array(archive: zipfile.ZipFile, name: str, entry: Mapping[str, Any]) -> Arr
 def _header(member: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     """The shape, true if the order is Fortran's, and the dtype."""
     try:
-        read = {
-            (1, 0): np.lib.format.read_array_header_1_0,
-            (2, 0): np.lib.format.read_array_header_2_0,
-        }[np.lib.format.read_magic(member)]
+        read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[
+            np.lib.format.read_magic(member)
+        ]
         return read(member)
     except (ValueError, KeyError, TypeError, SyntaxError, RecursionError) as error:
         raise _Invalid(f"weight '{name}': no array in NumPy's format: {error}") from None

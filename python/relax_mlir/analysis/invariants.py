@@ -46,10 +46,7 @@ def prim_violations(prim: func.FuncOp) -> Iterator[tuple[ir.Operation | ir.OpVie
         if wrong := against_attributes(op):
             yield op, f"prim func '{name}': {wrong}"
         if op.name.startswith("relax."):
-            yield (
-                op,
-                f"prim func '{name}' contains {op.name}: write linalg, or the op in a Relax function",
-            )
+            yield (op, f"prim func '{name}' contains {op.name}: write linalg, or the op in a Relax function")
 
 
 def _undetermined(prim: func.FuncOp) -> Iterator[tuple[str, Dim, str]]:
@@ -225,14 +222,7 @@ ALLOWED = frozenset(
         *(attr.PRIM_FUNC, attr.PARAMS, attr.FORCE_PURE, attr.DONATED, attr.PATTERN, attr.KERNEL),
         attr.KERNEL_ATTRS,
         *(attr.KERNEL_INPUTS, attr.KERNEL_SEAL, attr.SYMBOL_BOUNDS, attr.UNCHECKED, attr.PARAM_NAME),
-        *(
-            attr.PRIM_ATTRS,
-            attr.EXPOSES,
-            attr.COMPOSITE,
-            attr.CODEGEN,
-            attr.PROVED,
-            attr.INDICES_PROVED,
-        ),
+        *(attr.PRIM_ATTRS, attr.EXPOSES, attr.COMPOSITE, attr.CODEGEN, attr.PROVED, attr.INDICES_PROVED),
     }
 )
 """The attributes with prefix ``relax.`` that functions may have above level T."""

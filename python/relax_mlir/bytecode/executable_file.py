@@ -287,10 +287,7 @@ def _layout(contents: Mapping[Section, bytes], tensors: Sequence[_Placed]) -> li
 
 
 def _write(
-    stream: IO[bytes],
-    entries: Sequence[Entry],
-    contents: Mapping[Section, bytes],
-    tensors: Sequence[_Placed],
+    stream: IO[bytes], entries: Sequence[Entry], contents: Mapping[Section, bytes], tensors: Sequence[_Placed]
 ) -> None:
     last = entries[-1]
     written = stream.write(pack_front(list(entries), last.offset + last.length))

@@ -34,11 +34,4 @@ def _module(namespace: str) -> _ModuleType:
 
 globals().update(_builders(), **{namespace: _module(namespace) for namespace in _NAMESPACES})
 
-__all__ = [
-    "Op",
-    "infer_rule",
-    "register_op_attr",
-    "unregister_op",
-    *_NAMESPACES,
-    *_builders(),
-]
+__all__ = ["Op", "infer_rule", "register_op_attr", "unregister_op", *_NAMESPACES, *_builders()]

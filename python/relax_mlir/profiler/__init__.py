@@ -17,15 +17,7 @@ import tvm_ffi
 from relax_mlir.export.metadata import inspect_library
 from relax_mlir.lowering.entry.instrument_calls import Site
 from relax_mlir.lowering.runtime_lib.library import PROFILE_FUNCTION
-from relax_mlir.runtime.profile import (
-    Event,
-    Limits,
-    OpSummary,
-    Profile,
-    copy_bandwidth,
-    fma_peak,
-    recording,
-)
+from relax_mlir.runtime.profile import Event, Limits, OpSummary, Profile, copy_bandwidth, fma_peak, recording
 
 __all__ = [
     "Event", "Limits", "OpSummary", "Profile", "Site", "copy_bandwidth", "fma_peak", "profile_library",

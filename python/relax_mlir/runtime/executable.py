@@ -18,11 +18,7 @@ import tvm_ffi
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import LATENCY_CRITICAL, PACKED, SIGNATURE, TAKES_HANDLES
 from relax_mlir.dialects.symbols import read_bounds
-from relax_mlir.error import (
-    ArgumentError,
-    UnknownNameError,
-    expect,
-)
+from relax_mlir.error import ArgumentError, UnknownNameError, expect
 from relax_mlir.lazy import Hook
 from relax_mlir.lowering.base.signature import (
     CONSTANTS_ADDRESS,

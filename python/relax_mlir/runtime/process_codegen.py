@@ -11,11 +11,7 @@ from relax_mlir.mlir import ir
 from relax_mlir.runtime import cache_store
 from relax_mlir.runtime.compile_units import compile_module, compile_part
 from relax_mlir.runtime.elf import SUPPORTED, ObjectFileError
-from relax_mlir.runtime.machine_code import (
-    MachineCode,
-    ObjectCode,
-    shared_libraries,
-)
+from relax_mlir.runtime.machine_code import MachineCode, ObjectCode, shared_libraries
 from relax_mlir.runtime.process_code import key_of
 from relax_mlir.transform import PassContext
 from relax_mlir.transform.pipeline import run_native

@@ -335,9 +335,7 @@ SPELLINGS = {"ret": "result", "purity": "pure"}
 """TVM's names of annotation arguments."""
 OF_VALUES = ("ty", "struct_info")
 """TVM's attributes of a value that give its struct info."""
-UNSUPPORTED = {
-    "derive_func": "register_infer gives a registered function its shape rule, in Python",
-}
+UNSUPPORTED = {"derive_func": "register_infer gives a registered function its shape rule, in Python"}
 
 
 CPU = ("c", "cpu", "llvm")

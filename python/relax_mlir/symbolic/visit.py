@@ -7,12 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import TypeVar
 
-from relax_mlir.error import (
-    ArgumentError,
-    ParseError,
-    ShapeError,
-    expect,
-)
+from relax_mlir.error import ArgumentError, ParseError, ShapeError, expect
 from relax_mlir.symbolic.expr import (
     Atom,
     Dim,

@@ -12,18 +12,8 @@ from relax_mlir.tools.supervise import supervised
 TOOL = "relax-compile"
 ENDINGS = (".so", ".o", ".a", ".vmexec")
 FORMS = (
-    "relax",
-    "calls",
-    "explicit-memory",
-    "vm",
-    "tensors",
-    "memrefs",
-    "kernels",
-    "flat",
-    "llvm",
-    "llvm-ir",
-    "asm",
-    "bytecode",
+    *("relax", "calls", "explicit-memory", "vm", "tensors", "memrefs", "kernels", "flat", "llvm"),
+    *("llvm-ir", "asm", "bytecode"),
 )
 
 

@@ -13,16 +13,7 @@ from relax_mlir.symbolic import Dim
 from relax_mlir.te import functions
 from relax_mlir.te.expressions import Expr
 from relax_mlir.te.tensors import Tensor
-from relax_mlir.topi.common import (
-    axis_of,
-    computed,
-    dim_of,
-    dims_of,
-    listed,
-    one_or_listed,
-    require,
-    size,
-)
+from relax_mlir.topi.common import axis_of, computed, dim_of, dims_of, listed, one_or_listed, require, size
 from relax_mlir.topi.tag import ELEMWISE, INJECTIVE
 
 

@@ -15,13 +15,7 @@ from relax_mlir.symbolic import Dim
 from relax_mlir.te import reductions
 from relax_mlir.te.expressions import Expr, ExprLike
 from relax_mlir.te.tensors import Tensor, broadcast_element, broadcast_shape
-from relax_mlir.topi.common import (
-    axis_of,
-    computed,
-    listed,
-    one_or_listed,
-    require,
-)
+from relax_mlir.topi.common import axis_of, computed, listed, one_or_listed, require
 from relax_mlir.topi.elementwise import add
 from relax_mlir.topi.tag import COMM_REDUCE
 

@@ -369,14 +369,8 @@ def resize1d(
     scales: Sequence[float] | None = None,
 ) -> Tensor:
     """Resize the last dimension; see `resize2d`."""
-    how = _How(
-        method,
-        coordinate_transformation_mode,
-        rounding_method,
-        bicubic_alpha,
-        bool(bicubic_exclude),
-        extrapolation_value,
-    )
+    cubic = (bicubic_alpha, bool(bicubic_exclude))
+    how = _How(method, coordinate_transformation_mode, rounding_method, *cubic, extrapolation_value)
     return _resized("resize1d", data, roi, size, layout, "NCW", how, out_dtype, scales)
 
 
@@ -412,14 +406,8 @@ def resize2d(
         out_dtype: dtype of the result; by default that of `data`.
         scales: for each dimension the ratio of new to old size, if the new size was rounded.
     """
-    how = _How(
-        method,
-        coordinate_transformation_mode,
-        rounding_method,
-        bicubic_alpha,
-        bool(bicubic_exclude),
-        extrapolation_value,
-    )
+    cubic = (bicubic_alpha, bool(bicubic_exclude))
+    how = _How(method, coordinate_transformation_mode, rounding_method, *cubic, extrapolation_value)
     return _resized("resize2d", data, roi, size, layout, "NCHW", how, out_dtype, scales)
 
 
@@ -438,14 +426,8 @@ def resize3d(
     scales: Sequence[float] | None = None,
 ) -> Tensor:
     """Resize the last three dimensions; see `resize2d`."""
-    how = _How(
-        method,
-        coordinate_transformation_mode,
-        rounding_method,
-        bicubic_alpha,
-        bool(bicubic_exclude),
-        extrapolation_value,
-    )
+    cubic = (bicubic_alpha, bool(bicubic_exclude))
+    how = _How(method, coordinate_transformation_mode, rounding_method, *cubic, extrapolation_value)
     return _resized("resize3d", data, roi, size, layout, "NCDHW", how, out_dtype, scales)
 
 

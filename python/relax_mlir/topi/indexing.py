@@ -410,11 +410,7 @@ def _taken(what: str, data: Tensor, indices: Sequence[Tensor], from_end: bool = 
 
 
 def index_put(
-    data: Tensor,
-    indices: Sequence[Tensor],
-    values: Tensor,
-    accumulate: bool = False,
-    from_end: bool = True,
+    data: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False, from_end: bool = True
 ) -> Tensor:
     """`data` with `values`, broadcast, written at index tensors: ``data[i, j] = values``.
 

@@ -346,10 +346,7 @@ def sliding_window(data: Tensor, axis: int, window_shape: Sequence[int], strides
     if not isinstance(axis, int) or not 0 <= axis <= tensor.ndim:
         raise ShapeError(f"{what}: axis {axis!r} of a tensor of {tensor.ndim} dimensions")
     rank = tensor.ndim - axis
-    given = [
-        *listed(f"{what}: 'window_shape'", window_shape),
-        *listed(f"{what}: 'strides'", strides),
-    ]
+    given = [*listed(f"{what}: 'window_shape'", window_shape), *listed(f"{what}: 'strides'", strides)]
     if (
         len(window_shape) != rank
         or len(strides) != rank

@@ -13,14 +13,7 @@ from relax_mlir.symbolic import Dim
 from relax_mlir.te import functions
 from relax_mlir.te.expressions import Expr
 from relax_mlir.te.tensors import LoopOp, Tensor
-from relax_mlir.topi.common import (
-    computed,
-    index_tensor_of,
-    listed,
-    require,
-    require_equal,
-    require_float,
-)
+from relax_mlir.topi.common import computed, index_tensor_of, listed, require, require_equal, require_float
 from relax_mlir.topi.manipulate import in_layout
 from relax_mlir.topi.nn.activation import softmax
 from relax_mlir.topi.sort import argsort

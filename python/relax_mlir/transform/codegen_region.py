@@ -13,12 +13,7 @@ from relax_mlir.dialects.structure import TUPLE
 from relax_mlir.dialects.traits import CopiedIntoFunctions, WrittenInside, has_trait
 from relax_mlir.dialects.types import StructInfo, struct_info
 from relax_mlir.dialects.value import Value
-from relax_mlir.error import (
-    RelaxError,
-    ShapeError,
-    UnsupportedError,
-    expect,
-)
+from relax_mlir.error import RelaxError, ShapeError, UnsupportedError, expect
 from relax_mlir.expr.bindings import Attrs, Binding, binding_of
 from relax_mlir.ir_queries import callee_of, defining_op, entry_block, is_used
 from relax_mlir.mlir import func, ir

@@ -27,13 +27,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from relax_mlir.diagnostics import location_text, report, with_frames
-from relax_mlir.error import (
-    ArgumentError,
-    Diagnostic,
-    RelaxError,
-    UnknownNameError,
-    expect,
-)
+from relax_mlir.error import ArgumentError, Diagnostic, RelaxError, UnknownNameError, expect
 from relax_mlir.mlir import ir
 from relax_mlir.transform.registry import PassInfo, known_name, level, pass_names
 

@@ -14,12 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from relax_mlir.error import (
-    ArgumentError,
-    ParseError,
-    expect,
-    expect_all,
-)
+from relax_mlir.error import ArgumentError, ParseError, expect, expect_all
 from relax_mlir.files import read_text
 from relax_mlir.lowering.strategy.tuned import (
     MAX_CONFIGURATIONS,

@@ -9,11 +9,7 @@ from math import prod
 from typing import Any
 
 from relax_mlir import symbolic, te
-from relax_mlir.error import (
-    ArgumentError,
-    expect,
-    expect_all,
-)
+from relax_mlir.error import ArgumentError, expect, expect_all
 from relax_mlir.fork_safety import cached_property
 from relax_mlir.ir_module import IRModule
 from relax_mlir.lowering.legalize.legalize_ops import LegalizeOps

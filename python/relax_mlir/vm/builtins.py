@@ -11,12 +11,7 @@ from typing import TYPE_CHECKING, Any
 import tvm_ffi
 
 from relax_mlir.dialects.effects import message_pieces
-from relax_mlir.error import (
-    RelaxError,
-    ShapeError,
-    UnknownNameError,
-    expect,
-)
+from relax_mlir.error import RelaxError, ShapeError, UnknownNameError, expect
 from relax_mlir.ffi import to_numpy
 from relax_mlir.lowering.runtime_lib.vm_builtins import BUILTINS, ENTRIES, MEMORY_ADDRESS, builtins_text
 from relax_mlir.runtime import memory

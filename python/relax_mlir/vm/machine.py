@@ -14,13 +14,7 @@ import tvm_ffi
 
 from relax_mlir.bytecode.executable import Executable
 from relax_mlir.bytecode.instructions import Call, FunctionInfo, Words
-from relax_mlir.error import (
-    ArgumentError,
-    DeviceError,
-    PackedFunctionError,
-    UnknownNameError,
-    expect,
-)
+from relax_mlir.error import ArgumentError, DeviceError, PackedFunctionError, UnknownNameError, expect
 from relax_mlir.ffi import to_ffi
 from relax_mlir.lazy import how_to_register, library_of
 from relax_mlir.lowering.base.signature import Place, before_results

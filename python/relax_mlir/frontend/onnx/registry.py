@@ -72,12 +72,6 @@ def find_rule(domain: str, name: str, opset: int) -> Rule | None:
     return None
 
 
-def rule_names() -> list[tuple[str, str]]:
-    """Return domain and name of each op that has a rule, sorted."""
-    load_rules()
-    return sorted(_rules)
-
-
 def normal_domain(domain: str) -> str:
     """Normalise the domain: ONNX's own domain has two names."""
     return "" if domain == "ai.onnx" else domain

@@ -21,9 +21,8 @@ from relax_mlir.frontend.common import UnsupportedOps
 from relax_mlir.frontend.torch.decompositions import decompositions, eager_aliases
 from relax_mlir.frontend.torch.exported_program import GENERATOR
 from relax_mlir.frontend.torch.graph_importer import GraphImporter
-from relax_mlir.frontend.torch.program_signature import tensor_info
 from relax_mlir.frontend.torch.registry import draws, rules
-from relax_mlir.frontend.torch.sizes import Sizes
+from relax_mlir.frontend.torch.sizes import Sizes, tensor_info
 from relax_mlir.frontend.torch.torch_mlir_fallback import TorchMlirFallback
 from relax_mlir.frontend.torch.torch_types import (
     Argument,

@@ -20,23 +20,26 @@ from relax_mlir.error import ArgumentError, RelaxError, UnsupportedError, expect
 from relax_mlir.frontend.common import UnsupportedOps, compiling, importing
 from relax_mlir.frontend.torch.decompositions import decomposed
 from relax_mlir.frontend.torch.graph_importer import GraphImporter
-from relax_mlir.frontend.torch.program_signature import (
+from relax_mlir.frontend.torch.registry import draws
+from relax_mlir.frontend.torch.sizes import (
+    Guard,
     Leaf,
     ProgramSignature,
+    Sizes,
     Tree,
+    UnknownGuard,
     bounds_of,
     children,
     eliminate,
     exact_symbols,
     leaf_names,
     named_sizes,
+    read_guards,
     read_signature,
     tensor_info,
     tree_info,
     unpacked,
 )
-from relax_mlir.frontend.torch.registry import draws
-from relax_mlir.frontend.torch.sizes import Guard, Sizes, UnknownGuard, read_guards
 from relax_mlir.frontend.torch.torch_mlir_fallback import TorchMlirFallback
 from relax_mlir.frontend.torch.torch_types import (
     Argument,
@@ -188,10 +191,7 @@ def from_exported_program(
 
 
 def prepared(
-    exported_program: ExportedProgram,
-    *,
-    functional: bool = True,
-    known: Collection[str] = (),
+    exported_program: ExportedProgram, *, functional: bool = True, known: Collection[str] = ()
 ) -> Argument:
     """Return the program in functional form, without ops that have no rule but that torch can decompose.
 

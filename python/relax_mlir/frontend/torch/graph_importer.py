@@ -21,9 +21,8 @@ from relax_mlir.dialects.value import Value
 from relax_mlir.error import ArgumentError, CompileError, DTypeError, RelaxError, ShapeError, UnsupportedError
 from relax_mlir.frontend.common import UnsupportedOps
 from relax_mlir.frontend.torch import registry
-from relax_mlir.frontend.torch.program_signature import tensor_info
 from relax_mlir.frontend.torch.registry import CHANGES, OpCall, Rule, is_ignored, rules
-from relax_mlir.frontend.torch.sizes import NoDimension, Sizes
+from relax_mlir.frontend.torch.sizes import NoDimension, Sizes, tensor_info
 from relax_mlir.frontend.torch.torch_mlir_fallback import TorchMlirFallback
 from relax_mlir.frontend.torch.torch_types import (
     Argument,
@@ -48,13 +47,7 @@ PREFIX = "relax_mlir.torch"
 """The prefix of packed function names, as in ``relax_mlir.torch.mylib.scale.0``."""
 
 _OWN = (
-    "aten",
-    "prims",
-    "prim",
-    "higher_order",
-    "_c10d_functional",
-    "c10d",
-    "quantized",
+    *("aten", "prims", "prim", "higher_order", "_c10d_functional", "c10d", "quantized"),
     "quantized_decomposed",
 )
 """Namespaces of torch itself, whose ops have rules or are unsupported."""

@@ -185,13 +185,7 @@ def through_child(text: str) -> str:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     try:
         done = subprocess.run(
-            COMMAND,
-            input=text,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-            env=environment,
-            check=False,
+            COMMAND, input=text, capture_output=True, text=True, timeout=SECONDS, env=environment, check=False
         )
     except subprocess.TimeoutExpired:
         raise LoweringFailed(f"it takes longer than {SECONDS:g} s") from None

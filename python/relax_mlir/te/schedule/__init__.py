@@ -6,13 +6,6 @@ from relax_mlir.te.schedule.stage import Stage
 from relax_mlir.te.schedule.tensor_intrin import BufferPattern, TensorIntrin, decl_buffer, decl_tensor_intrin
 
 __all__ = [
-    "BufferPattern",
-    "Schedule",
-    "Stage",
-    "TensorIntrin",
-    "Trace",
-    "create_schedule",
-    "decl_buffer",
-    "decl_tensor_intrin",
-    "lower",
-]
+    "BufferPattern", "Schedule", "Stage", "TensorIntrin", "Trace", "create_schedule", "decl_buffer",
+    "decl_tensor_intrin", "lower",
+]  # fmt: skip

@@ -65,11 +65,7 @@ def batch_norm(
 
 
 def layer_norm(
-    data: Tensor,
-    gamma: Tensor,
-    beta: Tensor | None,
-    axis: int | Sequence[int],
-    epsilon: float = 1e-5,
+    data: Tensor, gamma: Tensor, beta: Tensor | None, axis: int | Sequence[int], epsilon: float = 1e-5
 ) -> Tensor:
     """Normalize along `axis`, multiply by `gamma` and add `beta`, which have those dimensions."""
     what = "topi.nn.layer_norm"

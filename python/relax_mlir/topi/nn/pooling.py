@@ -14,15 +14,7 @@ from relax_mlir.te import functions, reductions
 from relax_mlir.te.expressions import Expr, IterVar, as_expr
 from relax_mlir.te.tensors import LoopOp, Tensor, compute
 from relax_mlir.topi import reduce
-from relax_mlir.topi.common import (
-    computed,
-    dims_of,
-    listed,
-    require,
-    require_equal,
-    require_float,
-    size,
-)
+from relax_mlir.topi.common import computed, dims_of, listed, require, require_equal, require_float, size
 from relax_mlir.topi.elementwise import cast
 from relax_mlir.topi.manipulate import in_layout, require_layout
 from relax_mlir.topi.nn.padding import Window, pad, scaled, windows_of
@@ -42,20 +34,8 @@ def pool1d(
     count_include_pad: bool = True,
 ) -> Tensor:
     """Pooling along the last dimension; see `pool`."""
-    return _laid_out(
-        "pool1d",
-        1,
-        layout,
-        "NCW",
-        data,
-        kernel,
-        stride,
-        dilation,
-        padding,
-        pool_type,
-        ceil_mode,
-        count_include_pad,
-    )
+    windows = (kernel, stride, dilation, padding, pool_type, ceil_mode, count_include_pad)
+    return _laid_out("pool1d", 1, layout, "NCW", data, *windows)
 
 
 def pool2d(
@@ -70,20 +50,8 @@ def pool2d(
     count_include_pad: bool = True,
 ) -> Tensor:
     """Pooling along the last two dimensions; see `pool`."""
-    return _laid_out(
-        "pool2d",
-        2,
-        layout,
-        "NCHW",
-        data,
-        kernel,
-        stride,
-        dilation,
-        padding,
-        pool_type,
-        ceil_mode,
-        count_include_pad,
-    )
+    windows = (kernel, stride, dilation, padding, pool_type, ceil_mode, count_include_pad)
+    return _laid_out("pool2d", 2, layout, "NCHW", data, *windows)
 
 
 def pool3d(
@@ -98,20 +66,8 @@ def pool3d(
     count_include_pad: bool = True,
 ) -> Tensor:
     """Pooling along the last three dimensions; see `pool`."""
-    return _laid_out(
-        "pool3d",
-        3,
-        layout,
-        "NCDHW",
-        data,
-        kernel,
-        stride,
-        dilation,
-        padding,
-        pool_type,
-        ceil_mode,
-        count_include_pad,
-    )
+    windows = (kernel, stride, dilation, padding, pool_type, ceil_mode, count_include_pad)
+    return _laid_out("pool3d", 3, layout, "NCDHW", data, *windows)
 
 
 def _laid_out(name: str, rank: int, layout: str, wanted: str, data: Tensor, *rest: object) -> Tensor:

@@ -12,15 +12,7 @@ from relax_mlir.symbolic import Dim
 from relax_mlir.te import functions
 from relax_mlir.te.expressions import Expr
 from relax_mlir.te.tensors import Tensor
-from relax_mlir.topi.common import (
-    computed,
-    dims_of,
-    listed,
-    product,
-    require,
-    size,
-    unflattened,
-)
+from relax_mlir.topi.common import computed, dims_of, listed, product, require, size, unflattened
 from relax_mlir.topi.image import resize2d, resize3d
 from relax_mlir.topi.manipulate import require_layout
 from relax_mlir.topi.nn.padding import pad

@@ -698,10 +698,7 @@ def packed_names(module: ir.Module, entries: Iterable[Entry]) -> set[str]:
 
 def packed_attributes(name: str, operands: int) -> dict[str, ir.Attribute]:
     """Return the attributes of a call of the packed function `name` whose arguments are all values."""
-    return {
-        "func": ir.StringAttr.get(name),
-        "arg_spec": ir.ArrayAttr.get([ir.UnitAttr.get()] * operands),
-    }
+    return {"func": ir.StringAttr.get(name), "arg_spec": ir.ArrayAttr.get([ir.UnitAttr.get()] * operands)}
 
 
 # Copy prim funcs of a module to its kernels.

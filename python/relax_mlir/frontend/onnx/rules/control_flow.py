@@ -14,7 +14,7 @@ from relax_mlir import op as R
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import ArgumentError, UnsupportedError
-from relax_mlir.frontend.onnx.branches import DifferentRanksError, common, flag, is_outer, loosened, probed
+from relax_mlir.frontend.onnx.converter import DifferentRanksError, common, flag, is_outer, loosened, probed
 from relax_mlir.frontend.onnx.items import Item, TensorItem, elements, of_array, of_value
 from relax_mlir.frontend.onnx.registry import Node, normal_axis, rule
 from relax_mlir.symbolic import Dim, Expr
@@ -451,10 +451,7 @@ def scan(node: Node, graph: GraphProto, states: list[Value], scanned: list[Value
     def run(carried: Sequence[Item], place: Callable[[bool], Dim]) -> list[Item]:
         return body.convert([*carried, *slices(place)])
 
-    probe = probed(
-        converter,
-        lambda: run([of_value(v) for v in states], lambda _: 0),
-    )
+    probe = probed(converter, lambda: run([of_value(v) for v in states], lambda _: 0))
     infos = [value.tensor_info for value in states]
     kept = [_merged(old, _shaped(new)) for old, new in zip(infos, probe[: len(states)], strict=True)]
     rows = [_rows_of(node, info, length) for info in probe[len(states) :]]

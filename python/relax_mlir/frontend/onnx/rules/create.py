@@ -12,7 +12,7 @@ from relax_mlir import te
 from relax_mlir.dialects.effects import literal_format
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import ArgumentError, ShapeError
-from relax_mlir.frontend.onnx.branches import flag
+from relax_mlir.frontend.onnx.converter import flag
 from relax_mlir.frontend.onnx.dtypes import dtype_name
 from relax_mlir.frontend.onnx.items import TensorItem, of_array
 from relax_mlir.frontend.onnx.registry import Node, constant, place_of, rule

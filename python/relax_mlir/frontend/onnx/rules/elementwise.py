@@ -56,11 +56,7 @@ _BINARY: dict[str, Callable[[Value, Value], Value]] = {
     "BitwiseOr": R.bitwise_or,
     "BitwiseXor": R.bitwise_xor,
 }
-_VARIADIC: dict[str, Callable[[Value, Value], Value]] = {
-    "Max": R.maximum,
-    "Min": R.minimum,
-    "Sum": R.add,
-}
+_VARIADIC: dict[str, Callable[[Value, Value], Value]] = {"Max": R.maximum, "Min": R.minimum, "Sum": R.add}
 
 
 def _unary(function: Callable[[Value], Value]) -> Rule:

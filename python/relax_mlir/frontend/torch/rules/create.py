@@ -38,12 +38,8 @@ def ones(call: OpCall, *rest: object) -> Value:
 
 
 @rule(
-    "empty.memory_format",
-    "empty_like.default",
-    "empty_permuted.default",
-    "empty_strided.default",
-    "new_empty.default",
-    "new_empty_strided.default",
+    *("empty.memory_format", "empty_like.default", "empty_permuted.default", "empty_strided.default"),
+    *("new_empty.default", "new_empty_strided.default"),
 )
 def empty(call: OpCall, *rest: object) -> Value:
     """Return zeros; torch leaves the memory uninitialised."""

@@ -467,12 +467,7 @@ def isclose(
 
 
 @rule(
-    "_to_copy.default",
-    "to.dtype",
-    "to.dtype_layout",
-    "to.device",
-    "to.other",
-    "type_as.default",
+    *("_to_copy.default", "to.dtype", "to.dtype_layout", "to.device", "to.other", "type_as.default"),
     "prims::convert_element_type.default",
 )
 def convert(call: OpCall, x: Operand, *rest: object) -> Value:
@@ -480,17 +475,9 @@ def convert(call: OpCall, x: Operand, *rest: object) -> Value:
 
 
 @rule(
-    "clone.default",
-    "alias.default",
-    "contiguous.default",
-    "detach.default",
-    "detach_.default",
-    "lift_fresh_copy.default",
-    "lift_fresh.default",
-    "view_copy.dtype",
-    "resolve_conj.default",
-    "resolve_neg.default",
-    "prims::view_of.default",
+    *("clone.default", "alias.default", "contiguous.default", "detach.default", "detach_.default"),
+    *("lift_fresh_copy.default", "lift_fresh.default", "view_copy.dtype", "resolve_conj.default"),
+    *("resolve_neg.default", "prims::view_of.default"),
 )
 def same(call: OpCall, x: Value, *rest: object) -> Value:
     if x.dtype != call.dtype:

@@ -23,12 +23,7 @@ def linear(call: OpCall, x: Value, weight: Value, bias: Value | None = None) -> 
 
 
 @rule(
-    "matmul.default",
-    "mm.default",
-    "bmm.default",
-    "mv.default",
-    "dot.default",
-    "inner.default",
+    *("matmul.default", "mm.default", "bmm.default", "mv.default", "dot.default", "inner.default"),
     "vdot.default",
 )
 def matmul(call: OpCall, x: Value, other: Value) -> Value:

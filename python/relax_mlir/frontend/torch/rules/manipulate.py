@@ -16,20 +16,9 @@ LAST = 2**40
 
 
 @rule(
-    "view.default",
-    "_unsafe_view.default",
-    "reshape.default",
-    "flatten.using_ints",
-    "unflatten.int",
-    "unsqueeze.default",
-    "squeeze.default",
-    "squeeze.dim",
-    "squeeze.dims",
-    "view_as.default",
-    "reshape_as.default",
-    "_reshape_alias.default",
-    "view_copy.default",
-    "unsqueeze_copy.default",
+    *("view.default", "_unsafe_view.default", "reshape.default", "flatten.using_ints", "unflatten.int"),
+    *("unsqueeze.default", "squeeze.default", "squeeze.dim", "squeeze.dims", "view_as.default"),
+    *("reshape_as.default", "_reshape_alias.default", "view_copy.default", "unsqueeze_copy.default"),
     "prims::squeeze.default",
 )
 def reshape(call: OpCall, x: Value, *rest: object) -> Value:
@@ -138,14 +127,8 @@ def _place(call: OpCall, axis: int, index: Argument) -> Dim:
 
 
 @rule(
-    "split.Tensor",
-    "split.sizes",
-    "split_with_sizes.default",
-    "chunk.default",
-    "tensor_split.sections",
-    "tensor_split.indices",
-    "unsafe_split.Tensor",
-    "unsafe_chunk.default",
+    *("split.Tensor", "split.sizes", "split_with_sizes.default", "chunk.default", "tensor_split.sections"),
+    *("tensor_split.indices", "unsafe_split.Tensor", "unsafe_chunk.default"),
     "split_with_sizes_copy.default",
 )
 def split(call: OpCall, x: Value, sizes: Argument, axis: int = 0) -> list[Value]:
@@ -275,12 +258,8 @@ def cropped(call: OpCall, x: Value, before: Sequence[Argument], after: Sequence[
 
 
 @rule(
-    "reflection_pad1d.default",
-    "reflection_pad2d.default",
-    "reflection_pad3d.default",
-    "replication_pad1d.default",
-    "replication_pad2d.default",
-    "replication_pad3d.default",
+    *("reflection_pad1d.default", "reflection_pad2d.default", "reflection_pad3d.default"),
+    *("replication_pad1d.default", "replication_pad2d.default", "replication_pad3d.default"),
 )
 def border_pad(call: OpCall, x: Value, padding: Sequence[Argument]) -> Value:
     return mirrored(call, x, padding, call.name)

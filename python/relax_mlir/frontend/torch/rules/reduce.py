@@ -115,11 +115,7 @@ def _options(
 
 
 @rule(
-    "var_mean.correction",
-    "std_mean.correction",
-    "var_mean.dim",
-    "std_mean.dim",
-    "var_mean.default",
+    *("var_mean.correction", "std_mean.correction", "var_mean.dim", "std_mean.dim", "var_mean.default"),
     "std_mean.default",
 )
 def variance_and_mean(
