@@ -40,6 +40,8 @@ LoopKind = Literal["parallel", "vectorized", "unroll"]
 LOOP_KINDS: tuple[str, ...] = get_args(LoopKind)
 DTYPE = "relax.dtype"
 """On an allocation in a prim func: its dtype, if the type does not determine it."""
+SCOPE = "relax.scope"
+"""On an allocation in a prim func: the memory scope that the script or schedule gives it, which changes nothing."""
 BY_SIZE = "relax.by_size"
 """On an ``scf.if`` of a Relax function: size conditions select one of several implementations of this op."""
 ON_STACK = "relax.on_stack"

@@ -40,6 +40,7 @@ from relax_mlir.dialects.attributes import (
     PRIM_FUNC,
     PROLOGUE,
     PROVED,
+    SCOPE,
 )
 from relax_mlir.dialects.types import dims_attr, dims_from_attr
 from relax_mlir.error import VerifyError
@@ -314,4 +315,10 @@ def against_attributes(op: ir.Operation) -> str:
         dtype = dtypes.DTYPES.get(given.value) if isinstance(given, ir.StringAttr) else None
         if dtype is None or dtype.storage_type() != element:
             return f"{op.name}: {DTYPE} is {given}, expected the name of a dtype with elements of {element}"
+    if (
+        op.name in ALLOCATIONS
+        and SCOPE in op.attributes
+        and not isinstance(op.attributes[SCOPE], ir.StringAttr)
+    ):
+        return f"{op.name}: {SCOPE} is {op.attributes[SCOPE]}, expected the name of a memory scope"
     return ""

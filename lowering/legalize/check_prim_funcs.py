@@ -20,6 +20,7 @@ from relax_mlir.dialects.attributes import (
     PATTERN,
     PRIM_FUNC,
     PROVED,
+    SCOPE,
     UNCHECKED,
 )
 from relax_mlir.dialects.dtypes import DType
@@ -380,8 +381,8 @@ def _take_proved(prim: func.FuncOp) -> set[str]:
     return kinds
 
 
-OP_ATTRIBUTES = frozenset({*OP_CLAIMS, LOOP_KIND, DTYPE})
-"""Attributes starting with ``relax.`` that ops of prim funcs may have; the last two come from scripts."""
+OP_ATTRIBUTES = frozenset({*OP_CLAIMS, LOOP_KIND, DTYPE, SCOPE})
+"""Attributes starting with ``relax.`` that ops of prim funcs may have; the last three come from scripts."""
 VIEWS = ("memref.cast", "memref.collapse_shape", "memref.expand_shape", "memref.subview")
 BUFFERS = (*VIEWS, "memref.alloc", "memref.alloca")
 """The ops that may return memrefs."""

@@ -43,12 +43,14 @@ it is needed: a read stays under its condition.
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from relax_mlir import symbolic
-from relax_mlir.dialects.attributes import DTYPE, LOOP_KIND
+from relax_mlir.dialects.attributes import DTYPE, LOOP_KIND, SCOPE
 from relax_mlir.dialects.dtypes import DType, dtype
+from relax_mlir.dialects.location import renamed
 from relax_mlir.error import ArgumentError
 from relax_mlir.loops.values import (
     INDEX,
@@ -67,6 +69,7 @@ from relax_mlir.loops.values import (
 )
 from relax_mlir.mlir import arith, cf, ir, memref, scf
 from relax_mlir.symbolic import Dim
+from relax_mlir.symbolic.expr import Atom, Kind, Monomial, printed_terms
 
 Size = Dim | Term
 """An integer, an expression of symbols, or a scalar."""
@@ -85,24 +88,31 @@ class LoopBuilder:
         return self.cast(value, kind)
 
     def size(self, dim: Dim) -> Term:
-        """The value of an expression of symbols; an integer stays one."""
+        """The value of an expression of symbols, computed in the order in which it is printed; an integer stays one."""
         if isinstance(dim, int):
             return dim
-        return symbolic.lower(
-            dim,
-            symbol=self._symbol,
-            const=lambda value: value,
-            add=lambda a, b: apply("add", [a, b]),
-            subtract=lambda a, b: apply("subtract", [a, b]),
-            mul=lambda a, b: apply("multiply", [a, b]),
-            floordiv=lambda a, b: apply("floordiv", [a, b]),
-            mod=lambda a, b: apply("floormod", [a, b]),
-            min=lambda a, b: apply("min", [a, b]),
-            max=lambda a, b: apply("max", [a, b]),
-        )
+        total: Term | None = None
+        for monomial, factor in printed_terms(dim.terms):
+            name = "subtract" if total is not None and factor < 0 else "add"
+            term = self._product(monomial, -factor if name == "subtract" else factor)
+            total = term if total is None else apply(name, [total, term])
+        assert total is not None
+        return total
 
-    def _symbol(self, name: str) -> Term:
-        return self.symbols[name]
+    def _product(self, monomial: Monomial, factor: int) -> Term:
+        terms = [self._atom(atom) for atom in monomial]
+        if factor != 1 or not terms:
+            terms.append(factor)
+        return functools.reduce(lambda a, b: apply("multiply", [a, b]), terms)
+
+    def _atom(self, atom: Atom) -> Term:
+        if atom.kind is Kind.SYMBOL:
+            return self.symbols[atom.text]
+        name = {Kind.FLOORDIV: "floordiv", Kind.MOD: "floormod", Kind.MIN: "min", Kind.MAX: "max"}[atom.kind]
+        args = atom.args
+        if name in ("min", "max") and isinstance(args[-1], int):
+            args = (args[-1], *args[:-1])  # T.min(8, n), not T.min(n, 8)
+        return functools.reduce(lambda a, b: apply(name, [a, b]), map(self.size, args))
 
     def call(self, name: str, *terms: Size) -> Scalar:
         """A function of the T language: ``call("exp", x)``."""
@@ -150,40 +160,50 @@ class LoopBuilder:
 
     # -- memory
 
-    def alloc(self, shape: Sequence[Dim], kind: str | DType, name: str = "buffer") -> Buffer:
-        """A buffer that is freed at the end of the enclosing region; `name` is that in errors."""
+    def alloc(self, shape: Sequence[Dim], kind: str | DType, name: str = "buffer", scope: str = "") -> Buffer:
+        """A buffer that is freed at the end of the enclosing region.
+
+        `name` is that in errors; `scope` is its memory, which scripts show.
+        """
         sizes = [arith.maxsi(self.index(dim), self._index(0)) for dim in shape if not isinstance(dim, int)]
-        return self.alloc_sized(shape, sizes, kind, name)
+        return self.alloc_sized(shape, sizes, kind, name, scope)
 
     @staticmethod
-    def alloc_sized(shape: Sequence[Dim], sizes: Sequence[ir.Value], kind: str | DType, name: str) -> Buffer:
+    def alloc_sized(
+        shape: Sequence[Dim], sizes: Sequence[ir.Value], kind: str | DType, name: str, scope: str = ""
+    ) -> Buffer:
         """A buffer of a declared shape whose dimensions that are not integers have the sizes `sizes`."""
         element = dtype(kind) if isinstance(kind, str) else kind
         dynamic = int(ir.ShapedType.get_dynamic_size())
         dims = [dim if isinstance(dim, int) else dynamic for dim in shape]
         memory = memref.alloc(ir.MemRefType.get(dims, element.storage_type()), sizes, [])
         keep_sign(memory, element)
+        if scope not in ("", "global"):
+            memory.owner.attributes[SCOPE] = ir.StringAttr.get(scope)
         return Buffer(name, memory, tuple(shape), element, len(shape))
 
     # -- control
 
     @contextlib.contextmanager
-    def loop(self, *bounds: Size, step: int = 1, kind: str = "serial") -> Iterator[Scalar]:
+    def loop(self, *bounds: Size, step: int = 1, kind: str = "serial", name: str = "") -> Iterator[Scalar]:
         """A loop over a range: to an end, or from a begin to an end.
 
-        `kind` is serial, parallel, vectorized or unroll, of which the lowering makes use where it can.
+        `kind` is serial, parallel, vectorized or unroll, of which the lowering makes use where it can. `name` is that
+        of its variable in scripts.
         """
         first, *last = (self.index(bound) for bound in bounds)
         begin, end = (first, *last) if last else (self._index(0), first)
-        with self.ranged(begin, end, self._index(step), kind) as variable:
+        with self.ranged(begin, end, self._index(step), kind, name) as variable:
             yield variable
 
     @contextlib.contextmanager
     def ranged(
-        self, start: ir.Value, stop: ir.Value, step: ir.Value, kind: str = "serial"
+        self, start: ir.Value, stop: ir.Value, step: ir.Value, kind: str = "serial", name: str = ""
     ) -> Iterator[Scalar]:
         """A loop whose bounds are given as ``index`` values."""
         op = scf.ForOp(start, stop, step)
+        if name:
+            op.operation.location = renamed(name, op.operation.location)
         if kind != "serial":
             op.operation.attributes[LOOP_KIND] = ir.StringAttr.get(kind)
         with ir.InsertionPoint(op.body):

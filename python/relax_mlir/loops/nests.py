@@ -7,14 +7,16 @@ of 1. Reductions have an initial value and combine the element with a value by `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from relax_mlir.dialects.attributes import DTYPE, PARAMS, PRIM_FUNC
 from relax_mlir.dialects.dtypes import DType
-from relax_mlir.ir_queries import entry_block
-from relax_mlir.loops.builder import keep_sign
-from relax_mlir.loops.values import Buffer, Scalar
-from relax_mlir.mlir import ir, linalg, tensor
+from relax_mlir.ir_queries import entry_block, is_used
+from relax_mlir.loops.builder import LoopBuilder, keep_sign
+from relax_mlir.loops.values import INDEX, Buffer, Scalar, as_scalar
+from relax_mlir.mlir import func, ir, linalg, memref, tensor
 from relax_mlir.scalars.linalg_builders import generic, projection
 from relax_mlir.symbolic import Dim
 
@@ -170,3 +172,105 @@ def _pattern(nest: Nest, inputs: Sequence[Access]) -> str:
     places = [[nest.target.axes.index(n) for n in access.moved] for access in inputs]
     ordered = all(place == sorted(place) for place in places)
     return "broadcast" if ordered else "injective"
+
+
+# The inverse: loops for the ops of a function on tensors.
+
+
+def on_buffers(function: ir.Operation) -> None:
+    """Replace a prim func on tensors, in block form, by one with loops on buffers, the parameters that it fills."""
+    inputs = [_memory(argument.type) for argument in entry_block(function).arguments]
+    made = func.FuncOp(ir.StringAttr(function.attributes["sym_name"]).value, ir.FunctionType.get(inputs, []))
+    for name in ("sym_visibility", PRIM_FUNC, PARAMS):
+        made.attributes[name] = function.attributes[name]
+    with ir.InsertionPoint(made.add_entry_block()):
+        block = entry_block(function)
+        buffers: dict[ir.Value, ir.Value] = dict(zip(block.arguments, made.arguments, strict=True))
+        for op in [view.operation for view in block.operations]:
+            _emit_op(op, buffers)
+    function.erase()
+
+
+def _memory(type_: ir.Type) -> ir.Type:
+    """The type of the buffer of a tensor; other types are unchanged."""
+    if not isinstance(type_, ir.RankedTensorType):
+        return type_
+    return ir.MemRefType.get(type_.shape, type_.element_type)
+
+
+def _emit_op(op: ir.Operation, buffers: dict[ir.Value, ir.Value]) -> None:
+    """Emit an op of a function on tensors for buffers; `buffers` are those of tensors."""
+    if op.name == "func.return":
+        func.ReturnOp([])
+    elif op.name == "tensor.dim":
+        size = memref.dim(buffers[op.operands[0]], op.operands[1])
+        op.results[0].replace_all_uses_with(size)
+    elif op.name == "tensor.empty":
+        made = memref.alloc(_memory(op.results[0].type), list(op.operands), [])
+        if DTYPE in op.attributes:
+            made.owner.attributes[DTYPE] = op.attributes[DTYPE]
+        buffers[op.results[0]] = made
+    elif op.name == "linalg.fill":
+        value, target = op.operands
+        buffers[op.results[0]] = memory = buffers[target]
+        axes = range(ir.MemRefType(memory.type).rank)
+        with _grid([(memory, axis) for axis in axes]) as at:
+            memref.store(value, memory, at)
+    elif op.name == "linalg.generic":
+        _emit_generic(op, buffers)
+    else:
+        move([op])
+
+
+def _emit_generic(op: ir.Operation, buffers: dict[ir.Value, ir.Value]) -> None:
+    """Emit the loops of a ``linalg.generic`` whose indices are its axes, or 0."""
+    maps = [ir.AffineMapAttr(item).value for item in ir.ArrayAttr(op.attributes["indexing_maps"])]
+    operands = [buffers[value] for value in op.operands]
+    sizes: dict[int, tuple[ir.Value, int]] = {}
+    for memory, indices in zip(operands, maps, strict=True):
+        for axis, index in enumerate(indices.results):
+            if isinstance(index, ir.AffineDimExpr):
+                sizes.setdefault(index.position, (memory, axis))
+    block = entry_block(op)
+    with _grid([sizes[number] for number in range(maps[0].n_dims)]) as axes:
+        places = [
+            [
+                axes[index.position] if isinstance(index, ir.AffineDimExpr) else as_scalar(0, INDEX).ssa
+                for index in indices.results
+            ]
+            for indices in maps
+        ]
+        for argument, memory, at in zip(block.arguments, operands, places, strict=True):
+            if is_used(argument):
+                argument.replace_all_uses_with(memref.load(memory, at))
+        *inner, last = [view.operation for view in block.operations]
+        for each in inner:
+            if each.name == "linalg.index":
+                number = ir.IntegerAttr(each.attributes["dim"]).value
+                each.results[0].replace_all_uses_with(axes[number])
+            else:
+                move([each])
+        memref.store(last.operands[0], operands[-1], places[-1])
+    buffers[op.results[0]] = operands[-1]
+
+
+@contextlib.contextmanager
+def _grid(sizes: Sequence[tuple[ir.Value, int]]) -> Iterator[list[ir.Value]]:
+    """Nested loops over dimensions of buffers."""
+    builder = LoopBuilder({})
+    extents = [
+        Scalar(memref.dim(memory, as_scalar(axis, INDEX).ssa), INDEX)
+        if ir.MemRefType(memory.type).is_dynamic_dim(axis)
+        else ir.MemRefType(memory.type).get_dim_size(axis)
+        for memory, axis in sizes
+    ]
+    with builder.grid(extents) as variables:
+        yield [variable.ssa for variable in variables]
+
+
+def move(ops: Sequence[ir.Operation]) -> None:
+    """Move ops to the insertion point."""
+    end = as_scalar(0, INDEX).ssa.owner
+    for op in ops:
+        op.move_before(end)
+    end.erase()

@@ -479,7 +479,6 @@ def parse(
     name: str = "<script>",
     *,
     metadata: Mapping[str, Sequence[Any]] | None = None,
-    context: ir.Context | None = None,
 ) -> IRModule:
     """Parse a script: a class with ``@I.ir_module``, or functions with ``@R.function``.
 
@@ -490,7 +489,6 @@ def parse(
         constants: arrays by name, for ``constants["name"]`` (see `script_constants`).
         name: the file name to use in messages and locations.
         metadata: arrays by kind and index, for ``metadata["ir.GenericConst"][0]``, as TVM prints constants.
-        context: the context of the module; a new one by default.
 
     Raises:
         ScriptError: lists every error with its location.
@@ -522,7 +520,7 @@ def parse(
             source.report(
                 Problem(node, "a script is a class with @I.ir_module, or functions with @R.function")
             )
-    parser = ModuleParser(source, captured, builder=_builder(context))
+    parser = ModuleParser(source, captured)
     for extra in classes[1:]:
         source.report(Problem(extra, "a script holds one module"))
     source.check()
@@ -532,14 +530,6 @@ def parse(
         source.report_at(1, 0, 1, "ScriptError", "the script has neither a class nor a function")
         source.check()
     return parser.functions(functions, [], "Module")
-
-
-def _builder(context: ir.Context | None) -> BlockBuilder:
-    """Return a builder of an empty module."""
-    if context is None:
-        return BlockBuilder()
-    with context, ir.Location.unknown():
-        return BlockBuilder(IRModule(ir.Module.create()))
 
 
 def _is_docstring(node: ast.stmt) -> bool:

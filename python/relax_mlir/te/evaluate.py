@@ -81,9 +81,7 @@ class Evaluator:
 
     def value(self, root: Expr) -> Term:
         """The value of an expression."""
-        order = post_order(root)
-        for item in order:
-            self.reads[id(item)] = isinstance(item, Load) or any(self.reads[id(c)] for c in item.children)
+        order = self.ordered(root)
         known: Known = ChainMap()
         if self.is_lazy and len(order) > MAX_NODES:
             uses = Counter(id(child) for item in order for child in item.children)
@@ -91,6 +89,40 @@ class Evaluator:
                 if uses[id(item)] > 1 and not self.reads[id(item)]:
                     self.computed(item, known, 0)
         return self.computed(root, known, 0)
+
+    def ordered(self, root: Expr) -> Sequence[Expr]:
+        """The parts of an expression, children first; note which of them read elements."""
+        order = post_order(root)
+        for item in order:
+            self.reads[id(item)] = isinstance(item, Load) or any(self.reads[id(c)] for c in item.children)
+        return order
+
+    def written(self, root: Expr) -> Term:
+        """The value of an expression in which a part that is used twice is computed twice, as in a script.
+
+        In a large expression it is computed once, and in one whose conditions test an index, which then is the same
+        value in the access that it guards. These have no branches but for single reads.
+        """
+        depths: dict[int, int] = {}
+        sizes: dict[int, int] = {}
+        for item in self.ordered(root):
+            depths[id(item)] = 1 + max((depths[id(child)] for child in item.children), default=0)
+            sizes[id(item)] = 1 + sum(sizes[id(child)] for child in item.children)
+        if depths[id(root)] <= MAX_REGIONS and sizes[id(root)] <= MAX_NODES and not _tests_index(root):
+            return self.expanded(root)
+        return _Guarded(self, ChainMap(), 0).value(root)
+
+    def expanded(self, item: Expr) -> Term:
+        """The value of a part, each of whose parts is computed where it is used."""
+        if self.branches(item):
+            return self.chosen(item, self.expanded(item.children[0]), self.expanded)
+        if isinstance(item, Load):
+            return self.element(item, self.positions(item))
+        return self.combined(item, [self.expanded(child) for child in item.children])
+
+    def positions(self, load: Load) -> list[Scalar]:
+        """The indices of an access, in the order in which they are written."""
+        return [Scalar(values.as_index(self.expanded(i), "the index"), values.INDEX) for i in load.children]
 
     def computed(self, root: Expr, known: Known, depth: int) -> Term:
         """The value of a part; `depth` is the number of branches around it."""
@@ -130,21 +162,20 @@ class Evaluator:
 
     def operation(self, item: Expr, known: Known, depth: int) -> Term:
         """The value of a part whose unconditional children are computed."""
-        if self.branches(item):
-            return self.chosen(item, known, depth)
-        return self.combined(item, [known[id(child)] for child in self.unconditional(item)])
-
-    def chosen(self, item: Expr, known: Known, depth: int) -> Term:
-        """The value of a choice that computes one of its values."""
+        if not self.branches(item):
+            return self.combined(item, [known[id(child)] for child in self.unconditional(item)])
         if depth >= MAX_REGIONS:
             return _Guarded(self, known, depth).value(item)
-        condition, *others = item.children
-        taken: list[Callable[[], Term]] = [
-            functools.partial(self.computed, other, known.new_child(), depth + 1) for other in others
-        ]
+        condition = known[id(item.children[0])]
+        return self.chosen(item, condition, lambda part: self.computed(part, known.new_child(), depth + 1))
+
+    @staticmethod
+    def chosen(item: Expr, condition: Term, compute: Callable[[Expr], Term]) -> Term:
+        """The value of a choice that computes one of its values."""
+        taken: list[Callable[[], Term]] = [functools.partial(compute, other) for other in item.children[1:]]
         if isinstance(item, Logical):
             taken.insert(0 if item.operator == "or" else 1, lambda: item.operator == "or")
-        return values.choose(as_condition(known[id(condition)]), *taken)
+        return values.choose(as_condition(condition), *taken)
 
     def combined(self, item: Expr, parts: Sequence[Term]) -> Term:
         """The value of a node from those of its children."""
@@ -173,6 +204,16 @@ class Evaluator:
             return values.apply(PREFIXES[item.operator], parts)
         assert isinstance(item, Limit)
         return self.builder.limit(item.function, str(item.kind))
+
+
+def _tests_index(root: Expr) -> bool:
+    """True if a condition tests an index: both must be the same SSA value, so that the access can be proved."""
+    items = post_order(root)
+    indices = {id(index) for item in items if isinstance(item, Load) for index in item.children}
+    return any(
+        isinstance(item, IfThenElse) and any(id(part) in indices for part in post_order(item.children[0]))
+        for item in items
+    )
 
 
 Condition = Scalar | None

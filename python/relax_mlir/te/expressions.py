@@ -32,10 +32,6 @@ BESIDE_INDICES = ("int64", "int32")
 BITWISE = ("&", "|", "^", "<<", ">>")
 """The bitwise operators."""
 
-Names = Mapping["Expr | Tensor", str]
-"""The names of tensors and variables in the text."""
-
-
 ExprLike: TypeAlias = "Expr | symbolic.Expr | np.generic | bool | int | float"
 """Types that convert to an expression."""
 
@@ -58,8 +54,8 @@ class Expr:
         """The name of the dtype; "index" for indices and sizes, "literal" for Python numbers."""
         return str(self.kind)
 
-    def format(self, names: Names, args: Sequence[str]) -> str:
-        """Format the node in the T language; `args` are the texts of its children."""
+    def format(self, args: Sequence[str]) -> str:
+        """Format the node for messages, as in the T language; `args` are the texts of its children."""
         raise NotImplementedError  # abstract
 
     def rebuilt(self, children: Sequence[Expr]) -> Expr:
@@ -207,8 +203,8 @@ class IterVar(Leaf):
         """The variable, which is the axis itself."""
         return self
 
-    def format(self, names: Names, args: Sequence[str]) -> str:
-        return names[self]
+    def format(self, args: Sequence[str]) -> str:
+        return self.name
 
 
 class ScalarVar(Leaf):
@@ -218,8 +214,8 @@ class ScalarVar(Leaf):
         self.name = name
         super().__init__(kind)
 
-    def format(self, names: Names, args: Sequence[str]) -> str:
-        return names[self]
+    def format(self, args: Sequence[str]) -> str:
+        return self.name
 
 
 class Size(Leaf):
@@ -229,7 +225,7 @@ class Size(Leaf):
         self.dim = dim
         super().__init__(INDEX)
 
-    def format(self, names: Names, args: Sequence[str]) -> str:
+    def format(self, args: Sequence[str]) -> str:
         return f"({self.dim})"
 
 
@@ -240,7 +236,7 @@ class Number(Leaf):
         self.value = value
         super().__init__(BOOL if isinstance(value, bool) else LITERAL)
 
-    def format(self, names: Names, args: Sequence[str]) -> str:
+    def format(self, args: Sequence[str]) -> str:
         if isinstance(self.value, float) and not math.isfinite(self.value):
             return f'float("{self.value}")'
         return repr(self.value) if isinstance(self.value, bool) or self.value >= 0 else f"({self.value!r})"
@@ -253,7 +249,7 @@ class Limit(Leaf):
         self.function = function
         super().__init__(dtype)
 
-    def format(self, names: Names, args: Sequence[str]) -> str:
+    def format(self, args: Sequence[str]) -> str:
         return f'T.{self.function}("{self.kind}")'
 
 
@@ -264,8 +260,8 @@ class Load(Expr):
         self.tensor = tensor
         super().__init__(dtypes.dtype(tensor.dtype), indices)
 
-    def format(self, names: Names, args: Sequence[str]) -> str:
-        return f"{names[self.tensor]}[{', '.join(args) or '()'}]"
+    def format(self, args: Sequence[str]) -> str:
+        return f"{self.tensor.name}[{', '.join(args) or '()'}]"
 
     def rebuilt(self, children: Sequence[Expr]) -> Expr:
         return Load(self.tensor, children)
@@ -278,7 +274,7 @@ class Unary(Expr):
         self.operator = operator
         super().__init__(operand.kind, [operand])
 
-    def format(self, names: Names, args: Sequence[str]) -> str:
+    def format(self, args: Sequence[str]) -> str:
         if self.operator == "~":
             return f"T.bitwise_not({args[0]})"
         return f"({self.operator}{' ' if self.operator == 'not' else ''}{args[0]})"
@@ -294,7 +290,7 @@ class Infix(Expr):
         self.operator = operator
         super().__init__(kind, [left, right])
 
-    def format(self, names: Names, args: Sequence[str]) -> str:
+    def format(self, args: Sequence[str]) -> str:
         return f"({args[0]} {self.operator} {args[1]})"
 
 
@@ -331,7 +327,7 @@ class Cast(Expr):
     def __init__(self, operand: Expr, dtype: DType) -> None:
         super().__init__(dtype, [as_expr(operand)])
 
-    def format(self, names: Names, args: Sequence[str]) -> str:
+    def format(self, args: Sequence[str]) -> str:
         return f'T.cast({args[0]}, "{self.kind}")'
 
     def rebuilt(self, children: Sequence[Expr]) -> Expr:
@@ -346,7 +342,7 @@ class Call(Expr):
         self.function = function
         super().__init__(kind, args)
 
-    def format(self, names: Names, args: Sequence[str]) -> str:
+    def format(self, args: Sequence[str]) -> str:
         return f"T.{self.function}({', '.join(args)})"
 
     def rebuilt(self, children: Sequence[Expr]) -> Expr:
@@ -363,7 +359,7 @@ class Choice(Expr):
         kind = common_kind(f"te.{self.function}", [then, otherwise])
         super().__init__(kind, [test, then, otherwise])
 
-    def format(self, names: Names, args: Sequence[str]) -> str:
+    def format(self, args: Sequence[str]) -> str:
         return f"T.{self.function}({', '.join(args)})"
 
     def rebuilt(self, children: Sequence[Expr]) -> Expr:
@@ -584,19 +580,11 @@ def to_dim(
     return fold(root, dim)
 
 
-class _PlainNames(dict["Expr | Tensor", str]):
-    """The original names of variables and tensors."""
-
-    def __missing__(self, key: Expr | Tensor) -> str:
-        return str(getattr(key, "name", key))
-
-
 def shown(root: Expr) -> str:
-    """The text of an expression with the original names of its variables and tensors, truncated if it is long."""
-    names = _PlainNames()
+    """The text of an expression, truncated if it is long."""
 
     def text(item: Expr, parts: list[str]) -> str:
-        whole = item.format(names, parts)
+        whole = item.format(parts)
         return whole if len(whole) <= TEXT_LIMIT else f"{whole[: TEXT_LIMIT - 2]} …"
 
     return fold(root, text)

@@ -218,9 +218,8 @@ class Function:
 
     def emit_loops(self, operations: Sequence[Operation], kind: type[Loops] = Loops) -> None:
         """Emit the function on buffers; `kind` emits the operations."""
-        function = self.declare(lambda dims, element: ir.MemRefType.get(dims, element))
-        with ir.InsertionPoint(function.add_entry_block()):
-            builder, buffers = self.builder(function, memref.dim), self.buffers(function)
+
+        def body(builder: LoopBuilder, buffers: dict[Tensor, Buffer]) -> None:
             for op in operations:
                 for output in tensors_of(op):
                     if output not in buffers:
@@ -228,6 +227,14 @@ class Function:
             loops = kind(builder, buffers, self.bodies)
             for op in operations:
                 loops.emit(op)
+
+        self.emit(body)
+
+    def emit(self, body: Callable[[LoopBuilder, dict[Tensor, Buffer]], None]) -> None:
+        """Emit the function on buffers; `body` emits its loops, and gets those of the parameters."""
+        function = self.declare(lambda dims, element: ir.MemRefType.get(dims, element))
+        with ir.InsertionPoint(function.add_entry_block()):
+            body(self.builder(function, memref.dim), self.buffers(function))
             func.ReturnOp([])
 
     def declare(self, typed: Callable[[list[int], ir.Type], ir.Type]) -> func.FuncOp:

@@ -32,7 +32,6 @@ from relax_mlir.te.expressions import (
     IterVar,
     Kind,
     Limit,
-    Names,
     Number,
     Range,
     ScalarVar,
@@ -104,8 +103,8 @@ class Reduction(Expr):
         """The initial values of the reduction."""
         return self.init or self.combiner.identity
 
-    def format(self, names: Names, args: Sequence[str]) -> str:
-        axes = ", ".join(names[axis] for axis in self.axis)
+    def format(self, args: Sequence[str]) -> str:
+        axes = ", ".join(axis.name for axis in self.axis)
         return f"{self.combiner.name}({', '.join(args)}, axis=[{axes}])"
 
     def rebuilt(self, children: Sequence[Expr]) -> Expr:

@@ -115,14 +115,6 @@ class Expressions:
         """A term converted to the element type of `buffer`."""
         return at(node, values.stored, term, buffer)
 
-    def loops(self, node: ast.Subscript) -> Callable[..., None]:
-        """The loops that ``constants["name"](x, y)`` emits."""
-        key = node.slice.value if isinstance(node.slice, ast.Constant) else None
-        body: Callable[..., None] | None = self.scope.captured.get("constants", {}).get(key)
-        if not callable(body):
-            raise Problem(node, f"`{ast.unparse(node)[:40]}` is no function")
-        return body
-
     # -- leaves
 
     def visit_Constant(self, node: ast.Constant) -> Any:  # noqa: ANN401 - checked by `term`

@@ -16,6 +16,7 @@ from relax_mlir.dialects.attributes import (
     PRIM_ATTRS,
     PRIM_FUNC,
     PROVED,
+    SCOPE,
 )
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.location import name_of
@@ -28,7 +29,17 @@ from relax_mlir.mlir import func, ir
 from relax_mlir.script import parse
 from relax_mlir.script.printer import dictionary_text
 from relax_mlir.symbolic import Dim, linear_definition
-from relax_mlir.tir.templates import OPERATORS, PREFIXES, Cutter, NoForm, Unit, allocated_dtype, cutter_of
+from relax_mlir.tir.templates import (
+    ATOM,
+    OPERATORS,
+    PRECEDENCE,
+    PREFIXES,
+    Cutter,
+    NoForm,
+    Unit,
+    allocated_dtype,
+    cutter_of,
+)
 
 NAMES_IN_USE = frozenset({"T", "R", "I", "cls", "range", "min", "max", "abs"})
 """Names that the script has a use for."""
@@ -150,7 +161,7 @@ class ExpressionPrinter:
         return str(number)
 
     def expression(self, unit: Unit, *, index: bool = False) -> str:
-        """The text of a unit, in parentheses if it is an operator."""
+        """The text of a unit; operators are in parentheses where their precedence requires it."""
         if unit.kind == "constant":
             return self.constant(unit, index=index)
         if unit.kind == "load":
@@ -159,23 +170,36 @@ class ExpressionPrinter:
             return self.choice(unit)
         if unit.template is None:
             raise NoForm
-        name, parts = unit.template.name, [self.text(v) for v in unit.operands]
+        name = unit.template.name
+        own = PRECEDENCE.get(name, 0)
         if unit.template.literal:
             value = ir.IntegerAttr(unit.ops[0].attributes["value"]).value
             dtype = unit.template.arguments[0]
             number = int(value) + ((1 << dtype.bits) if dtype.kind == "uint" and int(value) < 0 else 0)
-            return f"({parts[0]} {OPERATORS[name]} {number})"
+            return f"{self.operand(unit.operands[0], own)} {OPERATORS[name]} {number}"
+        if name in OPERATORS:
+            left, right = unit.operands
+            is_chain = unit.template.result != unit.template.arguments[0]
+            first = self.operand(left, own + is_chain)
+            return f"{first} {OPERATORS[name]} {self.operand(right, own + 1)}"
+        parts = [self.operand(value, own) for value in unit.operands]
         if name == "cast":
             if unit.template.result is INDEX:
                 return parts[0] if index else f"T.index({parts[0]})"
             return f"T.{unit.template.result}({parts[0]})"
         if name == "reinterpret":
             return f'T.{name}("{unit.template.result}", {parts[0]})'
-        if name in OPERATORS:
-            return f"({parts[0]} {OPERATORS[name]} {parts[1]})"
         if name in PREFIXES:
-            return f"({PREFIXES[name]}{parts[0]})"
+            return f"{PREFIXES[name]}{parts[0]}"
         return f"T.{name}({', '.join(parts)})"
+
+    def operand(self, value: ir.Value, least: int) -> str:
+        """The text of an operand, in parentheses if its precedence is lower than `least`."""
+        text, unit = self.text(value), self.cutter.units.get(value)
+        own = ATOM
+        if value in self.inline and unit is not None and unit.template is not None:
+            own = PRECEDENCE.get(unit.template.name, ATOM)
+        return text if own >= least else f"({text})"
 
     def constant(self, unit: Unit, *, index: bool) -> str:
         """A constant with its dtype; a bare integer if an index is expected."""
@@ -216,6 +240,12 @@ class ExpressionPrinter:
         text = self.expression(unit)
         self.names[unit.result] = self.fresh("v")
         return [f"{self.names[unit.result]} = {text}"]
+
+
+def _name(op: ir.Operation, default: str) -> str:
+    """The name in the location of an op, if it is an identifier."""
+    name = name_of(op.location) or ""
+    return name if name.isidentifier() and not keyword.iskeyword(name) else default
 
 
 def _constantly(text: str) -> Callable[[], str]:
@@ -323,8 +353,7 @@ class BlockPrinter(ExpressionPrinter):
 
     def title(self, op: ir.Operation) -> str:
         """The original name of a block, if it is an identifier that no other block has."""
-        name = name_of(op.location) or ""
-        name = name if name.isidentifier() and not keyword.iskeyword(name) else "block"
+        name = _name(op, "block")
         self.titles[name] = self.titles.get(name, -1) + 1
         return f"{name}{self.titles[name] or ''}"
 
@@ -397,7 +426,7 @@ class LoopPrinter(ExpressionPrinter):
 
     def allocation(self, op: ir.Operation) -> None:
         self.cutter.buffers[op.results[0]] = allocated_dtype(op)
-        self.names[op.results[0]] = self.fresh("buffer")
+        self.names[op.results[0]] = self.fresh(_name(op, "buffer"))
 
     def claim_statement(self, units: Sequence[Unit], position: int, within: set[int]) -> int:
         """Nest expressions in the statement at `position`; return the position of its text's first unit."""
@@ -480,9 +509,10 @@ class LoopPrinter(ExpressionPrinter):
             else:
                 shape.append(str(type_.get_dim_size(axis)))
         listed = ", ".join(shape) + ("," if len(shape) == 1 else "")
-        return [
-            f'{self.text(unit.result)} = T.alloc_buffer(({listed}), "{self.cutter.buffers[unit.result]}")'
-        ]
+        attributes = unit.last.attributes
+        scope = f', scope="{ir.StringAttr(attributes[SCOPE]).value}"' if SCOPE in attributes else ""
+        dtype = self.cutter.buffers[unit.result]
+        return [f'{self.text(unit.result)} = T.alloc_buffer(({listed}), "{dtype}"{scope})']
 
     def size(self, value: ir.Value) -> str:
         """A size, without its clamp to 0."""
@@ -566,7 +596,7 @@ class LoopPrinter(ExpressionPrinter):
 
     def variable(self, op: ir.Operation) -> str:
         value = entry_block(op).arguments[0]
-        self.names[value] = self.fresh("i")
+        self.names[value] = self.fresh(_name(op, "i"))
         self.cutter.types[value] = INDEX
         return self.names[value]
 

@@ -458,7 +458,9 @@ class Body:
                 sizes.append(self.expressions.size(placed(given, item)))
         if target.id in self.values and self.values[target.id] is not POISON:
             raise Problem(target, f"'{target.id}' has a meaning already")
-        self.values[target.id] = self.loops.alloc_sized(shape, sizes, dtype, target.id)
+        node = next((keyword.value for keyword in call.keywords if keyword.arg == "scope"), None)
+        memory = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+        self.values[target.id] = self.loops.alloc_sized(shape, sizes, dtype, target.id, memory)
 
     def expression(self, node: ast.Expr) -> None:
         """``T.evaluate(…)``, ``T.reads``, strings."""
@@ -472,10 +474,6 @@ class Body:
             raise Problem(node, "T.where stands at the beginning of a T.block")
         if path == "evaluate" and isinstance(node.value, ast.Call) and len(node.value.args) == 1:
             self.expressions.term(node.value.args[0])
-            return
-        if isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Subscript):
-            body = self.expressions.loops(node.value.func)
-            body(self.loops, *map(self.expressions.buffer, node.value.args))
             return
         raise Problem(node, "this does nothing: store its value into a buffer, or write T.evaluate(…)")
 

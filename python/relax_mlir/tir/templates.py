@@ -60,6 +60,20 @@ OPERATORS = {
     "greater_equal": ">=",
 }
 PREFIXES = {"negative": "-", "bitwise_not": "~", "logical_not": "not "}
+ATOM = 9
+"""The precedence of calls, names and elements."""
+PRECEDENCE = {
+    "logical_not": 1,
+    **dict.fromkeys(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"), 2),
+    "bitwise_or": 3,
+    "bitwise_xor": 4,
+    "bitwise_and": 5,
+    **dict.fromkeys(("add", "subtract"), 6),
+    **dict.fromkeys(("multiply", "truediv", "floordiv", "floormod"), 7),
+    "negative": 8,
+    "bitwise_not": 8,
+}
+"""The precedence of operators in Python; binary ones associate to the left, but comparisons, which form chains."""
 
 
 def step_of(op: ir.Operation, operands: tuple[Ref, ...]) -> Step | None:

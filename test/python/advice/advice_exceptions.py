@@ -75,7 +75,6 @@ OTHER_TEXTS: tuple[str, ...] = (
     "passes/fusion/*.py",
     "transform/fusion_report.py",
     "script/printer.py",
-    "te/source.py",
     "tools/opt_flags.py",
     "tools/opt_help.py",
     "tools/opt_options.py",

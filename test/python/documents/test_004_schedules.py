@@ -144,7 +144,7 @@ def test_lower_shows_the_loops() -> None:
     assert "for i_outer in range((n + 31) // 32):" in text
     module = te.lower(s, [A, B, C])
     assert isinstance(module, rx.IRModule)
-    assert "for i in range(" in module.script()
+    assert "for i_outer in range(" in module.script()
 
 
 @pytest.mark.parametrize("primitive", ["parallel", "vectorize", "unroll"])

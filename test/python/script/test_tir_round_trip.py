@@ -53,7 +53,7 @@ class Module:
                 v, v1 = T.axis.remap("SR", [i, i1])
                 with T.init():
                     B[v] = 0.0
-                B[v] = (B[v] + A[v, v1])
+                B[v] = B[v] + A[v, v1]
 """
     )
 

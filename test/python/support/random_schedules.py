@@ -60,6 +60,7 @@ class Language(Stand):
     max = staticmethod(lambda a, b: a if a >= b else b)
     min = staticmethod(lambda a, b: a if a <= b else b)
     vectorized = unroll = parallel = staticmethod(range)
+    index = staticmethod(int)
     grid = staticmethod(lambda *ends: itertools.product(*map(range, ends)) if len(ends) > 1 else range(*ends))
 
     @staticmethod

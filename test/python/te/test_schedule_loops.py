@@ -38,7 +38,7 @@ def test_without_primitives_each_axis_is_a_loop() -> None:
         """
         for i in range(n):
             for j in range(m):
-                B[i, j] = (A[i, j] + 1.0)
+                B[i, j] = A[i, j] + 1.0
         """
     )
 
@@ -53,7 +53,7 @@ def test_split_by_a_factor_ends_the_last_loops_early() -> None:
         for i_outer in range((n + 7) // 8):
             for i_inner in range(T.min(8, n - i_outer * 8)):
                 for j in range(m):
-                    B[i_inner + i_outer * 8, j] = (A[i_inner + i_outer * 8, j] + 1.0)
+                    B[i_inner + i_outer * 8, j] = A[i_inner + i_outer * 8, j] + 1.0
         """
     )
 
@@ -79,7 +79,7 @@ def test_sizes_that_divide_have_constant_loops() -> None:
         for x_outer_outer in range(2):
             for x_outer_inner in range(2):
                 for x_inner in range(8):
-                    B[{place}] = (A[{place}] + 1.0)
+                    B[{place}] = A[{place}] + 1.0
         """
     )
 
@@ -114,7 +114,7 @@ def test_fuse_divides() -> None:
     assert loops(s, a, b) == expected(
         """
         for i_j_fused in range(m * n):
-            B[i_j_fused // m, i_j_fused % m] = (A[i_j_fused // m, i_j_fused % m] + 1.0)
+            B[i_j_fused // m, i_j_fused % m] = A[i_j_fused // m, i_j_fused % m] + 1.0
         """
     )
 
@@ -127,7 +127,7 @@ def test_fuse_of_the_two_parts_of_a_split_is_the_axis_again() -> None:
         """
         for i_outer_i_inner_fused in range(n):
             for j in range(m):
-                B[i_outer_i_inner_fused, j] = (A[i_outer_i_inner_fused, j] + 1.0)
+                B[i_outer_i_inner_fused, j] = A[i_outer_i_inner_fused, j] + 1.0
         """
     )
 
@@ -164,10 +164,10 @@ def test_a_reduction_begins_before_the_outermost_of_its_loops() -> None:
         """
         for i in range(n):
             for j_init in range(m):
-                C[i, j_init] = T.cast(0, "float32")
+                C[i, j_init] = 0.0
             for k_1 in range(k):
                 for j in range(m):
-                    C[i, j] = (C[i, j] + (A[i, k_1] * B[k_1, j]))
+                    C[i, j] += A[i, k_1] * B[k_1, j]
         """
     )
 
@@ -181,7 +181,7 @@ def test_compute_at_computes_what_is_read_into_a_buffer_of_its_size() -> None:
     s[b].compute_at(s[c], outer)
     text = loops(s, a, c)
     assert "    B = T.alloc_buffer((9,), " in text
-    assert "B[i] = (A[i + T.max(0, i_outer * 8 - 1)] * 2.0)" in text
+    assert "B[i] = A[i + T.max(0, i_outer * 8 - 1)] * 2.0" in text
 
 
 def test_compute_at_of_several_readers_computes_the_union() -> None:
@@ -205,7 +205,7 @@ def test_compute_inline_leaves_no_buffer() -> None:
     s[b].compute_inline()
     text = loops(s, a, c)
     assert "alloc_buffer" not in text
-    assert "C[i, j] = ((A[i, j] + 1.0) * 2.0)" in text
+    assert "C[i, j] = (A[i, j] + 1.0) * 2.0" in text
     s[b].compute_root()
     assert "B = T.alloc_buffer((n, m), " in loops(s, a, c)
 
@@ -255,13 +255,13 @@ def test_rfactor_makes_partial_results() -> None:
         for i in range(n):
             B_rf = T.alloc_buffer((8, 1), "float32")
             for k_inner_init in T.vectorized(8):
-                B_rf[k_inner_init, 0] = T.cast(0, "float32")
+                B_rf[k_inner_init, 0] = 0.0
             for k_outer in range(8):
                 for k_inner in T.vectorized(8):
-                    B_rf[k_inner, 0] = (B_rf[k_inner, 0] + A[i, k_inner + k_outer * 8])
-            B[i] = T.cast(0, "float32")
+                    B_rf[k_inner, 0] = B_rf[k_inner, 0] + A[i, k_inner + k_outer * 8]
+            B[i] = 0.0
             for k_inner_1 in range(8):
-                B[i] = (B[i] + B_rf[k_inner_1, 0])
+                B[i] += B_rf[k_inner_1, 0]
         """
     )
 
@@ -276,10 +276,7 @@ def test_rfactor_of_a_length_that_may_not_divide_leaves_out_what_is_not_there() 
     assert partial.shape == (N, 8)
     text = loops(s, a, b)
     assert "for k_inner in range(8):" in text
-    value = (
-        'T.if_then_else(((k_inner + k_outer * 8) < m), A[i, k_inner + k_outer * 8], (-T.infinity("float32")))'
-    )
-    assert value in text
+    assert 'T.if_then_else(k_inner + k_outer * 8 < m, A[i, k_inner + k_outer * 8], -T.float32("inf"))' in text
 
 
 def test_set_scope_says_where_a_buffer_lives() -> None:

@@ -107,7 +107,7 @@ def test_lengths_are_compared_when_the_loops_are_made() -> None:
         "the axis i has the length min(n - 8*i_outer, 8), and i of the intrinsic 16, which it never reaches"
     )
     s[c].tensorize(inner(s, c), GEMM)
-    assert "if n - i_outer * 8 >= 8 and m - j_outer * 32 >= 32:" in te.lower(s, tensors, simple_mode=True)
+    assert "if (n - i_outer * 8 >= 8) & (m - j_outer * 32 >= 32):" in te.lower(s, tensors, simple_mode=True)
 
 
 def test_a_tile_that_is_always_full_needs_no_loops() -> None:

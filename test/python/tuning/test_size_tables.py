@@ -14,7 +14,9 @@ import relax_mlir as rx
 from programs import numpy
 from relax_mlir import op as R
 from relax_mlir import te, tuning
+from relax_mlir.analysis import structural_equal
 from relax_mlir.error import ArgumentError
+from relax_mlir.script import parse
 from relax_mlir.strategy import OpStrategy, explain_strategy, temporary_strategy
 from relax_mlir.tuning import (
     Database,
@@ -199,9 +201,9 @@ def test_prim_funcs_that_branch(task: Task, mode: Any) -> None:
     """A schedule outside of strategies: one prim func with the loops of three schedules, correct for every size."""
     lowered = task.lower(TABLE, "sums")
     text = lowered.script()
-    assert text.count("def ") == 1 and "if (n <= 4):" in text and "(m * n) <= 200" in text
+    assert text.count("def ") == 1 and "if n <= 4:" in text and "m * n <= 200" in text
     again = rx.IRModule.parse(str(lowered))
-    assert again.script() == text
+    assert structural_equal(parse(again.script()), parse(text))  # MLIR text has no names of loops
     if mode == "native":
         built = rx.build(lowered)["sums"]
     rng = random.Random(1)

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from relax_mlir import symbolic
 from relax_mlir.fork_safety import cached_property
 from relax_mlir.symbolic import Dim, Expr, prove_less_equal
-from relax_mlir.symbolic.expr import Atom, Kind, Monomial, from_terms, printed_terms, terms_of
+from relax_mlir.symbolic.expr import Atom, Kind, Monomial, from_terms, terms_of
 from relax_mlir.te.expressions import ON_DIMS, IterVar, Load, to_dim, variables_of
 
 
@@ -119,63 +119,6 @@ def _distributed(dim: Dim, kind: Kind) -> list[Dim]:
             rest = dim - from_terms({monomial: factor})
             return [part for item in monomial[0].args for part in _distributed(item + rest, kind)]
     return [dim]
-
-
-def dim_text(dim: Dim) -> str:
-    """A dimension as an expression of the T language."""
-    return _sum(dim)[0]
-
-
-def factor_text(dim: Dim) -> str:
-    """A dimension as a factor: in parentheses if it is a sum or a product."""
-    text, is_atom = _sum(dim)
-    return text if is_atom else f"({text})"
-
-
-def _sum(dim: Dim) -> tuple[str, bool]:
-    """The text, and True if it is atomic (needs no parentheses)."""
-    if not isinstance(dim, Expr):
-        return str(dim), dim >= 0
-    text = ""
-    terms = printed_terms(dim.terms)
-    for number, (monomial, factor) in enumerate(terms):
-        product = _product(monomial, abs(factor))
-        if number == 0 and factor < 0:
-            text = f"-({product})" if any(item.kind >= Kind.FLOORDIV for item in monomial) else f"-{product}"
-        elif number == 0:
-            text = product
-        else:
-            text += f" {'-' if factor < 0 else '+'} {product}"
-    monomial, factor = terms[0]
-    is_call = len(monomial) == 1 and monomial[0].kind in (Kind.SYMBOL, Kind.MIN, Kind.MAX)
-    return text, len(terms) == 1 and factor == 1 and is_call
-
-
-def _product(monomial: Monomial, factor: int) -> str:
-    parts = []
-    for item in monomial:
-        if item.kind is Kind.SYMBOL:
-            parts.append(item.text)
-        elif item.kind in (Kind.MIN, Kind.MAX):
-            parts.append(_extremum(f"T.{item.kind.name.lower()}", item.args))
-        else:
-            sign = "//" if item.kind is Kind.FLOORDIV else "%"
-            quotient = f"{factor_text(item.args[0])} {sign} {factor_text(item.args[1])}"
-            alone = len(monomial) == 1 and factor == 1
-            parts.append(quotient if alone else f"({quotient})")
-    if factor != 1 or not parts:
-        parts.append(str(factor))
-    return " * ".join(parts)
-
-
-def _extremum(function: str, args: tuple[Dim, ...]) -> str:
-    """Format ``min`` or ``max``; a number, which is last in normal form, comes first."""
-    *others, last = args
-    ordered = [last, *others] if isinstance(last, int) else list(args)
-    text = dim_text(ordered[-1])
-    for item in reversed(ordered[:-1]):
-        text = f"{function}({dim_text(item)}, {text})"
-    return text
 
 
 # Axes of one stage, and the relations between them: splits, fusions, values and ranges.

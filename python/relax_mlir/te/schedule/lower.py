@@ -1,29 +1,37 @@
-"""Lower a schedule to loops, as a prim func in the T language: the plan of its stages, then the loops."""
+"""Lower a schedule to the loops of a prim func: the plan of its stages, then the loops."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import contextlib
+import functools
+import operator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, overload
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.attributes import PROVED
+from relax_mlir.dialects.location import renamed
 from relax_mlir.dialects.prim_funcs import seal
 from relax_mlir.error import ArgumentError, ScheduleError, expect
 from relax_mlir.ir_module import IRModule, functions_of
 from relax_mlir.lazy import Hook
+from relax_mlir.loops.builder import LoopBuilder
+from relax_mlir.loops.values import Buffer, Scalar, Term, apply, as_condition
 from relax_mlir.mlir import func, ir
-from relax_mlir.script.parser import parse
+from relax_mlir.script.printer import print_prim
 from relax_mlir.symbolic import Condition, Dim
+from relax_mlir.te.evaluate import FUNCTIONS, Evaluator
 from relax_mlir.te.expressions import (
     INDEX,
     LITERAL,
     REDUCTION,
     Binary,
     Expr,
+    ExprLike,
     IterVar,
     Load,
-    Names,
     Number,
     Size,
     binary,
@@ -32,15 +40,22 @@ from relax_mlir.te.expressions import (
     substitute,
     to_dim,
 )
-from relax_mlir.te.prim_func import Function, TEFunction, check_parameters, integers_of, names_of, new_module
-from relax_mlir.te.reductions import Reduction
+from relax_mlir.te.loops import Loops, is_one_operation
+from relax_mlir.te.prim_func import (
+    RESERVED,
+    Function,
+    TEFunction,
+    check_parameters,
+    integers_of,
+    names_of,
+    new_module,
+)
+from relax_mlir.te.reductions import Combiner, Reduction
 from relax_mlir.te.schedule.axes import (
     AxisTree,
     Facts,
     Span,
     clamped,
-    dim_text,
-    factor_text,
     read_region,
     united,
 )
@@ -64,14 +79,13 @@ from relax_mlir.te.schedule.tensorize import (
     place_of,
     tile_of,
 )
-from relax_mlir.te.source import FILE, Writer, locate, shape_text
 from relax_mlir.te.tensors import (
     ComputeOp,
+    FreshNames,
     Operation,
     PlaceholderOp,
     Tensor,
     operations_of,
-    symbols_of,
 )
 
 if TYPE_CHECKING:
@@ -130,6 +144,10 @@ class Plan:
     def whole(self) -> list[Stage]:
         """The stages that have buffers of the whole tensor."""
         return [stage for stage in self.stages if not isinstance(stage.place, AttachedAt)]
+
+    def canonical(self, tensor: Tensor) -> Tensor:
+        """The tensor that represents an output of a stage for its readers."""
+        return self.schedule.stage_of(tensor).tensors[tensor.value_index]
 
     def roots(self) -> list[Stage]:
         """The stages with separate loop nests, in topological order.
@@ -284,37 +302,20 @@ def _first_reduction(order: list[IterVar]) -> int:
     return next((number for number, item in enumerate(order) if item.iter_type == "reduction"), len(order))
 
 
-INDENT = "    "
 MAX_DEPTH = 80
-"""Maximum nesting depth of loops; Python supports a hundred levels of indentation."""
-
-
-class LoopIndex(Size):
-    """An expression of loop variables and sizes."""
-
-    def format(self, names: Names, args: Sequence[str]) -> str:
-        return factor_text(self.dim)
-
-
-class Element(Load):
-    """An element of a buffer."""
-
-    def format(self, names: Names, args: Sequence[str]) -> str:
-        places = [
-            dim_text(index.dim) if isinstance(index, LoopIndex) else text
-            for index, text in zip(self.children, args, strict=True)
-        ]
-        return f"{names[self.tensor]}[{', '.join(places) or '()'}]"
-
-
-LOOPS = {"serial": "range", "vectorized": "T.vectorized", "unroll": "T.unroll", "parallel": "T.parallel"}
+"""Maximum nesting depth of loops; Python supports a hundred levels of indentation in a script."""
 
 
 @dataclass
-class ScheduledWriter(Writer):
-    """Writes the loops of a plan."""
+class ScheduledLoops:
+    """Emits the loops of a plan at the insertion point; `buffers` are those of the parameters at first."""
 
-    plan: Plan = field(kw_only=True)
+    plan: Plan
+    builder: LoopBuilder
+    buffers: dict[Tensor, Buffer]
+    symbols: dict[str, Scalar]
+    """The values of symbols and loop variables, those of `builder`."""
+    fresh: FreshNames
     facts: Facts = field(default_factory=Facts)
     trees: dict[Stage, AxisTree] = field(default_factory=dict)
     """The stages whose loops are open."""
@@ -322,171 +323,190 @@ class ScheduledWriter(Writer):
     """The start of the part that a buffer holds of its tensor."""
     regions: dict[Stage, list[Span]] = field(default_factory=dict)
     """Results of `needed` for the open loops."""
-    allocated: dict[Tensor, list[Dim]] = field(default_factory=dict)
-    """The sizes of buffers that are not parameters."""
     in_loops: set[Stage] = field(default_factory=set)
-    """Tensorised stages whose loops are being written, for tiles smaller than the intrinsic."""
+    """Tensorised stages whose loops are being emitted, for tiles smaller than the intrinsic."""
     insides: dict[Load, list[bool]] = field(default_factory=dict)
     """Results of `is_inside`."""
+    variables: dict[Expr, Term] = field(default_factory=dict)
+    """The values of the variables of combiners."""
+    depth: int = 1
+    """The number of loops and conditions around the insertion point, and the function."""
 
-    def write(self, operations: Sequence[Operation]) -> str:
-        """The text of the whole prim func; `operations` are those of the plan."""
-        tensors = [*self.parameters, *(t for op in operations for t in op.outputs)]
-        self.fresh.taken |= {*symbols_of(tensors, operations), self.name}
-        for tensor in self.parameters:
-            self.names[self.canonical(tensor)] = self.fresh(tensor.name)
-        params = [
-            f'{self.names[self.canonical(t)]}: T.Buffer({shape_text(t)}, "{t.dtype}")'
-            for t in self.parameters
-        ]
-        params += [f"{name}: T.int64" for name in self.integers]
-        self.lines += ["@T.prim_func", f"def {self.name}({', '.join(params)}):"]
+    def emit(self) -> None:
+        """Emit all loops."""
         for stage in self.plan.whole:
-            self.allocate(1, stage, [Span(0, dim, self.facts.high(dim)) for dim in stage.tensors[0].shape])
+            self.allocate(stage, self.whole(stage))
         for stage in self.plan.roots():
-            self.stage(1, stage, [Span(0, dim, self.facts.high(dim)) for dim in stage.tensors[0].shape])
-        return "\n".join(self.lines) + "\n"
+            self.stage(stage, self.whole(stage))
 
-    def canonical(self, tensor: Tensor) -> Tensor:
-        """The tensor that represents an output of a stage for its readers."""
-        return self.plan.schedule.stage_of(tensor).tensors[tensor.value_index]
+    def whole(self, stage: Stage) -> list[Span]:
+        """The box of all elements of a stage."""
+        return [Span(0, dim, self.facts.high(dim)) for dim in stage.tensors[0].shape]
 
-    def allocate(self, depth: int, stage: Stage, region: Sequence[Span]) -> None:
+    def allocate(self, stage: Stage, region: Sequence[Span]) -> None:
         """Allocate the buffers of a stage, except parameters."""
         for tensor in stage.tensors:
-            if tensor in self.names:
+            if tensor in self.buffers:
                 continue
-            name = self.names[tensor] = self.fresh(tensor.name)
             sizes = [
                 span.most if span.most is not None and not isinstance(span.extent, int) else span.extent
                 for span in region
             ]
-            self.allocated[tensor] = sizes
-            shape = f"({', '.join(map(dim_text, sizes))}{',' if len(sizes) == 1 else ''})"
-            scope = f', scope="{stage.scope}"' if stage.scope not in ("", "global") else ""
-            self.add(depth, f'{name} = T.alloc_buffer({shape}, "{tensor.dtype}"{scope})')
+            name = self.fresh(tensor.name)
+            buffer = self.buffers[tensor] = self.builder.alloc(sizes, tensor.dtype, name, stage.scope)
+            buffer.ssa.owner.location = renamed(name, buffer.ssa.owner.location)
 
     def forget(self, stage: Stage) -> None:
         """Forget the buffers of an attached stage after the loop that contains them."""
         for tensor in stage.tensors:
-            self.names.pop(tensor, None)
+            self.buffers.pop(tensor, None)
             self.origins.pop(tensor, None)
 
     # -- loops
 
-    def stage(self, depth: int, stage: Stage, region: Sequence[Span]) -> None:
-        """Write the loops that compute a stage over a box of its elements."""
+    def stage(self, stage: Stage, region: Sequence[Span]) -> None:
+        """Emit the loops that compute a stage over a box of its elements."""
         op = stage.op
         if not isinstance(op, ComputeOp):
-            self.operation(depth, op)
+            self.operation(op)
             return
         roots = dict(zip(op.axis, region, strict=True))
         for axis in op.reduce_axis:
             roots[axis] = Span(axis.dom.begin, axis.dom.extent, self.facts.high(axis.dom.extent))
-        tree = AxisTree(self.facts, roots, stage.relations)
-        self.trees[stage] = tree
-        self.starts.append((len(self.lines) + 1, op))
-        self.nest(depth, stage, 0)
+        self.trees[stage] = AxisTree(self.facts, roots, stage.relations)
+        if self.depth + len(stage.leaf_iter_vars) > MAX_DEPTH:
+            self.check_depth(stage)
+        with ir.Location.file(*op.position, 0):
+            self.nest(stage, 0)
         del self.trees[stage]
 
-    def nest(self, depth: int, stage: Stage, number: int) -> None:
-        """Write the loops from `number` on, inside the others."""
+    def operation(self, op: Operation) -> None:
+        """Emit the loops of an operation that schedules do not change."""
+        known = {
+            tensor: self.buffers[self.plan.canonical(tensor)] for tensor in (*op.input_tensors, *op.outputs)
+        }
+        with ir.Location.file(*op.position, 0):
+            for tensor in [tensor for step in op.parts for tensor in step.outputs]:
+                known[tensor] = self.builder.alloc(tensor.shape, tensor.dtype, self.fresh(tensor.name))
+        Loops(self.builder, known).emit(op)
+
+    def nest(self, stage: Stage, number: int) -> None:
+        """Emit the loops from `number` on, inside the others."""
         order = stage.leaf_iter_vars
         if stage.tensorized is not None and stage not in self.in_loops and place_of(stage)[1] == number:
-            self.tensorized(depth, stage, number)
+            self.tensorized(stage, number)
             return
         reductions = [place for place, leaf in enumerate(order) if leaf.iter_type == REDUCTION]
         if reductions and number == reductions[0]:
-            self.initial(depth, stage, [leaf for leaf in order[number:] if leaf.iter_type != REDUCTION])
+            self.initial(stage, [leaf for leaf in order[number:] if leaf.iter_type != REDUCTION])
         if number == len(order):
-            depth = self.guarded(depth, self.trees[stage], order)
-            self.update(depth, stage)
+            with self.guarded(self.trees[stage], order):
+                self.update(stage)
             return
-        leaf = order[number]
         outer, self.regions = self.regions, {}
-        depth = self.loop(depth, stage, self.trees[stage], leaf)
+        with self.loop(stage, self.trees[stage], order[number]):
+            self.inside(stage, number)
+        self.regions = outer
+
+    def inside(self, stage: Stage, number: int) -> None:
+        """Emit the body of loop `number`: the stages that are computed in it, and the loops inside."""
+        leaf, tree = stage.leaf_iter_vars[number], self.trees[stage]
         inside = self.plan.attached.get((stage, leaf), [])
-        followers = self.plan.followers.get((stage, leaf), [])
-        tree = self.trees[stage]
         opened, frozen = dict(tree.values), dict(tree.frozen)
         for other in reversed(inside):  # readers first: the boxes of their inputs depend on theirs
             self.needed(other)
         for other in inside:
             region = self.needed(other)
-            self.starts.append((len(self.lines) + 1, other.op))
-            self.allocate(depth, other, region)
+            with ir.Location.file(*other.op.position, 0):
+                self.allocate(other, region)
             for tensor in other.tensors:
                 self.origins[tensor] = [span.low for span in region]
-            self.stage(depth, other, region)
-        if inside:
-            assert isinstance(stage.op, ComputeOp)
-            self.starts.append((len(self.lines) + 1, stage.op))
-        self.nest(depth, stage, number + 1)
+            self.stage(other, region)
+        self.nest(stage, number + 1)
         tree.values, tree.frozen = opened, frozen
-        for other in followers:
-            self.stage(depth, other, self.follow(other))
+        for other in self.plan.followers.get((stage, leaf), []):
+            self.stage(other, self.follow(other))
         for other in inside:
             self.forget(other)
-        self.regions = outer
 
-    def loop(self, depth: int, stage: Stage, tree: AxisTree, leaf: IterVar, suffix: str = "") -> int:
-        """Open a loop; return the depth inside. A loop of one iteration is omitted."""
+    @contextlib.contextmanager
+    def loop(self, stage: Stage, tree: AxisTree, leaf: IterVar, suffix: str = "") -> Iterator[None]:
+        """A loop; one of one iteration is omitted."""
         extent = tree.length(leaf)
         if extent == 1:
             tree.values[leaf] = 0
-            return depth
-        if depth > MAX_DEPTH:
-            raise ScheduleError(
-                f"the loop {leaf.name} of s[{stage.name}]",
-                f"it is inside of {MAX_DEPTH} others, more than a script may have",
-                stage.name,
-                leaf.name,
-                stage.op.position,
-            )
+            yield
+            return
+        if self.depth > MAX_DEPTH:
+            raise too_deep(stage, leaf)
         name = self.fresh(leaf.name + suffix)
         most = self.facts.high(extent)
         self.facts.bounds[name] = (0, None if most is None else max(most - 1, 0))
         tree.values[leaf] = symbolic.symbol(name)
-        kind = LOOPS[stage.kinds.get(leaf, "serial")]
-        self.add(depth, f"for {name} in {kind}({dim_text(extent)}):")
-        return depth + 1
+        kind = stage.kinds.get(leaf, "serial")
+        with self.builder.loop(extent, kind=kind, name=name) as self.symbols[name], self.deeper():
+            yield
 
-    def guarded(self, depth: int, tree: AxisTree, order: Sequence[IterVar]) -> int:
-        """Write conditions that loop bounds cannot express; return the depth inside."""
-        guards = tree.guards(order)
-        if not guards:
-            return depth
-        tests = " and ".join(f"{dim_text(value)} < {dim_text(bound)}" for value, bound in guards)
-        self.add(depth, f"if {tests}:")
-        return depth + 1
+    def check_depth(self, stage: Stage) -> None:
+        """Raise `ScheduleError` for too many loops before emitting them, as their sizes may not fit 64 bits."""
+        depth, tree = self.depth, self.trees[stage].copy()
+        for leaf in stage.leaf_iter_vars:
+            if stage.tensorized is not None and leaf is stage.tensorized.axis:
+                return
+            is_open = tree.length(leaf) != 1
+            tree.values[leaf] = symbolic.symbol(f"_loop{depth}") if is_open else 0
+            if is_open and depth > MAX_DEPTH:
+                raise too_deep(stage, leaf)
+            depth += is_open
+
+    @contextlib.contextmanager
+    def deeper(self) -> Iterator[None]:
+        """The inside of a loop or condition."""
+        self.depth += 1
+        yield
+        self.depth -= 1
+
+    @contextlib.contextmanager
+    def when(self, tests: Iterable[tuple[Dim, str, Dim]]) -> Iterator[None]:
+        """The inside of a condition; without tests, there is none."""
+        found = [compare(self.builder, test) for test in tests]
+        if not found:
+            yield
+            return
+        with self.builder.when(functools.reduce(operator.and_, found)), self.deeper():
+            yield
+
+    def guarded(self, tree: AxisTree, order: Sequence[IterVar]) -> AbstractContextManager[None]:
+        """The conditions that loop bounds cannot express."""
+        return self.when((value, "<", bound) for value, bound in tree.guards(order))
 
     # -- intrinsics
 
-    def tensorized(self, depth: int, stage: Stage, number: int) -> None:
-        """Write an intrinsic for the loops from `number` on, and loops for tiles smaller than it."""
+    def tensorized(self, stage: Stage, number: int) -> None:
+        """Emit an intrinsic for the loops from `number` on, and loops for tiles smaller than it."""
         check_parts(stage, number)
         place, order = place_of(stage)[0], stage.leaf_iter_vars
         intrin, tree = place.intrin, self.trees[stage]
         match = matched(stage, tile_of(stage, tree.copy(), number, self.plan.bodies[stage]))
         reductions = [at for at, leaf in enumerate(order) if leaf.iter_type == REDUCTION]
         begins = bool(reductions) and reductions[0] >= number
-        inside = self.tested(depth, match)
-        if intrin.body is not None and (not reductions or (begins and not self.has_init(stage))):
-            self.implementation(inside, stage, intrin.body, match)
-        elif intrin.update is None:
-            raise place.refused(
-                "the reduction has an 'init', and the intrinsic has no update, which combines with it"
-            )
-        else:
-            if begins and intrin.reset is not None and not self.has_init(stage):
-                self.implementation(inside, stage, intrin.reset, match)
-            elif begins:
-                self.initial(inside, stage, [leaf for leaf in order[number:] if leaf.iter_type != REDUCTION])
-            self.implementation(inside, stage, intrin.update, match)
+        with self.full(match):
+            if intrin.body is not None and (not reductions or (begins and not self.has_init(stage))):
+                self.implementation(stage, intrin.body, match)
+            elif intrin.update is None:
+                raise place.refused(
+                    "the reduction has an 'init', and the intrinsic has no update, which combines with it"
+                )
+            else:
+                if begins and intrin.reset is not None and not self.has_init(stage):
+                    self.implementation(stage, intrin.reset, match)
+                elif begins:
+                    self.initial(stage, [leaf for leaf in order[number:] if leaf.iter_type != REDUCTION])
+                self.implementation(stage, intrin.update, match)
         if match.tests:
-            self.add(depth, "else:")
             self.in_loops.add(stage)
-            self.nest(inside, stage, number)
+            with self.builder.otherwise(), self.deeper():
+                self.nest(stage, number)
             self.in_loops.remove(stage)
 
     def has_init(self, stage: Stage) -> bool:
@@ -501,79 +521,103 @@ class ScheduledWriter(Writer):
             return False
         return any(leaf is inner for inner in stage.leaf_iter_vars[place_of(stage)[1] :])
 
-    def reset(self, depth: int, stage: Stage, tree: AxisTree, leaves: Sequence[IterVar]) -> None:
-        """Write an intrinsic's `reset`, and the loops `leaves` for tiles smaller than it."""
+    def reset(self, stage: Stage, tree: AxisTree, leaves: Sequence[IterVar]) -> None:
+        """Emit an intrinsic's `reset`, and the loops `leaves` for tiles smaller than it."""
         place, number = place_of(stage)
         assert place.intrin.reset is not None
         tile = tile_of(stage, tree.copy(), number, self.plan.bodies[stage])
         match = matched(stage, tile, outputs_only=True)
-        inside = self.tested(depth, match)
-        self.implementation(inside, stage, place.intrin.reset, match)
+        with self.full(match):
+            self.implementation(stage, place.intrin.reset, match)
         if match.tests:
-            self.add(depth, "else:")
-            for leaf in leaves:
-                inside = self.loop(inside, stage, tree, leaf, "_init")
-            self.begin(inside, stage, tree, leaves)
+            with self.builder.otherwise(), self.deeper(), contextlib.ExitStack() as stack:
+                for leaf in leaves:
+                    stack.enter_context(self.loop(stage, tree, leaf, "_init"))
+                self.begin(stage, tree, leaves)
 
-    def tested(self, depth: int, match: Match) -> int:
-        """Write the condition that a tile is full; return the depth inside."""
-        if not match.tests:
-            return depth
-        tests = dict.fromkeys(f"{dim_text(value)} >= {size}" for value, size in match.tests)
-        self.add(depth, f"if {' and '.join(tests)}:")
-        return depth + 1
+    def full(self, match: Match) -> AbstractContextManager[None]:
+        """The condition that a tile is full."""
+        return self.when(dict.fromkeys((value, ">=", size) for value, size in match.tests))
 
-    def implementation(self, depth: int, stage: Stage, given: Implementation, match: Match) -> None:
-        """Write the statements of an intrinsic on the matched parts."""
+    def implementation(self, stage: Stage, given: Implementation, match: Match) -> None:
+        """Emit the statements of an intrinsic on the matched parts."""
         places = {}
         for pattern, part in match.parts.items():
-            tensor = self.canonical(part.tensor)
-            check_strides(stage, part, pattern, self.allocated.get(tensor, list(tensor.shape)))
+            tensor = self.plan.canonical(part.tensor)
+            buffer = self.buffers[tensor]
+            check_strides(stage, part, pattern, buffer.shape or ())
             low = self.origins.get(tensor, [0] * tensor.ndim)
             origin = tuple(at - first for at, first in zip(part.origin, low, strict=True))
-            places[pattern] = Place(self.names[tensor], origin, part.axes)
-        lines = given.lines(places, match.sizes, self.fresh)
-        deepest = depth + max((len(line) - len(line.lstrip()) for line in lines), default=0) // len(INDENT)
+            places[pattern] = Place(buffer, origin, part.axes)
+        deepest = self.depth + given.depth
         if deepest > MAX_DEPTH:
             raise place_of(stage)[0].refused(
                 f"its statements are inside of {deepest} loops and conditions, and {MAX_DEPTH} are all that a script "
                 "may have"
             )
-        for line in lines:
-            self.add(depth, line)
+        given.emit(self.builder, places, match.sizes)
 
     # -- elements
 
-    def initial(self, depth: int, stage: Stage, leaves: Sequence[IterVar]) -> None:
+    def initial(self, stage: Stage, leaves: Sequence[IterVar]) -> None:
         """Initialise the elements of reductions over the remaining output axes."""
         tree = self.trees[stage].copy()
-        for number, leaf in enumerate(leaves):
-            if self.is_reset(stage, leaf):
-                self.reset(depth, stage, tree, leaves[number:])
-                return
-            depth = self.loop(depth, stage, tree, leaf, "_init")
-        self.begin(depth, stage, tree, leaves)
+        with contextlib.ExitStack() as stack:
+            for number, leaf in enumerate(leaves):
+                if self.is_reset(stage, leaf):
+                    self.reset(stage, tree, leaves[number:])
+                    return
+                stack.enter_context(self.loop(stage, tree, leaf, "_init"))
+            self.begin(stage, tree, leaves)
 
-    def begin(self, depth: int, stage: Stage, tree: AxisTree, leaves: Sequence[IterVar]) -> None:
+    def begin(self, stage: Stage, tree: AxisTree, leaves: Sequence[IterVar]) -> None:
         """Store the initial values of reductions in the current element; `leaves` are the innermost loops."""
         op, opened = stage.op, [leaf for leaf in stage.leaf_iter_vars if leaf in self.trees[stage].values]
         assert isinstance(op, ComputeOp)
-        depth = self.guarded(depth, tree, [*opened, *leaves])
-        for value, targets in self.reductions(stage):
-            values = [self.localized(item, op, tree) for item in value.initial]
-            self.store(depth, [self.place(target, op, tree) for target in targets], values)
+        with self.guarded(tree, [*opened, *leaves]):
+            for value, targets in self.reductions(stage):
+                values = [self.localized(item, op, tree) for item in value.initial]
+                self.store([self.place(target, op, tree) for target in targets], values)
 
-    def update(self, depth: int, stage: Stage) -> None:
-        """Write the computation for one value of all axes."""
+    def update(self, stage: Stage) -> None:
+        """Emit the computation for one value of all axes."""
         op, tree = stage.op, self.trees[stage]
         assert isinstance(op, ComputeOp)
         for target, value in zip(stage.tensors, self.plan.bodies[stage], strict=True):
             if not isinstance(value, Reduction):
-                self.store(depth, [self.place(target, op, tree)], [self.localized(value, op, tree)])
+                self.store([self.place(target, op, tree)], [self.localized(value, op, tree)])
         for value, targets in self.reductions(stage):
             elements = [self.place(target, op, tree) for target in targets]
             sources = [self.localized(item, op, tree) for item in value.source]
-            self.combine(depth, value.combiner, elements, sources)
+            self.combine(value.combiner, elements, sources)
+
+    def combine(self, combiner: Combiner, elements: Sequence[Load], sources: Sequence[Expr]) -> None:
+        """Combine values with the current elements."""
+        read: dict[Expr, ExprLike] = dict(zip(combiner.lhs, elements, strict=True))
+        if is_one_operation(combiner):
+            read |= zip(combiner.rhs, sources, strict=True)
+        else:
+            for var, source in zip(combiner.rhs, sources, strict=True):
+                self.variables[var] = self.value(source)
+        self.store(elements, [substitute(item, read) for item in combiner.result])
+
+    def store(self, elements: Sequence[Load], values: Sequence[Expr]) -> None:
+        """Store values in elements; several values are all computed before the first store."""
+        terms = [self.value(value) for value in values] if len(values) > 1 else []
+        for number, (element, value) in enumerate(zip(elements, values, strict=True)):
+            buffer = self.buffers[element.tensor]
+            at = self.evaluator().positions(element)
+            buffer[at] = terms[number] if terms else self.value(value)
+
+    def value(self, item: Expr) -> Term:
+        """The value of an expression."""
+        return self.evaluator().written(item)
+
+    def evaluator(self) -> Evaluator:
+        def element(load: Load, indices: Sequence[Term]) -> Scalar:
+            return self.buffers[load.tensor][tuple(indices)]
+
+        return Evaluator(self.builder, self.variables, element)
 
     def reductions(self, stage: Stage) -> list[tuple[Reduction, list[Tensor]]]:
         """Each reduction, and the tensors of its results."""
@@ -584,13 +628,11 @@ class ScheduledWriter(Writer):
                 found.setdefault(key, (value, {}))[1][value.value_index] = tensor
         return [(value, [targets[number] for number in sorted(targets)]) for value, targets in found.values()]
 
-    def place(self, target: Tensor, op: ComputeOp, tree: AxisTree) -> str:
+    def place(self, target: Tensor, op: ComputeOp, tree: AxisTree) -> Load:
         """The element that is computed."""
+        origin = self.origins.get(target, [0] * target.ndim)
         indices = [tree.index(axis) for axis in op.axis]
-        origin = self.origins.get(target)
-        if origin is not None:
-            indices = [index - low for index, low in zip(indices, origin, strict=True)]
-        return self.element(target, [dim_text(index) for index in indices])
+        return Load(target, [Size(index - low) for index, low in zip(indices, origin, strict=True)])
 
     def localized(self, value: Expr, op: ComputeOp, tree: AxisTree) -> Expr:
         """An expression with loop variables instead of axes, and indices relative to the buffers."""
@@ -598,32 +640,30 @@ class ScheduledWriter(Writer):
 
         def replaced(item: Expr, children: list[Expr]) -> Expr:
             if isinstance(item, IterVar):
-                return LoopIndex(axes[item])
-            if isinstance(item, Size):
-                return LoopIndex(item.dim)
+                return Size(axes[item])
             if isinstance(item, Load):
                 return self.element_of(item, children, axes)
             if item.kind == INDEX and isinstance(item, Binary):
                 dim = to_dim(Binary(item.operator, children[0], children[1], INDEX), {}, self.facts.operators)
                 if dim is not None:
-                    return LoopIndex(dim)
+                    return Size(dim)
             is_same = all(old is new for old, new in zip(item.children, children, strict=True))
             return item if is_same else item.rebuilt(children)
 
         return fold(value, replaced)
 
-    def element_of(self, load: Load, children: Sequence[Expr], axes: Mapping[IterVar, Dim]) -> Element:
+    def element_of(self, load: Load, children: Sequence[Expr], axes: Mapping[IterVar, Dim]) -> Load:
         """An access in terms of loop variables."""
-        tensor = self.canonical(load.tensor)
+        tensor = self.plan.canonical(load.tensor)
         origin = self.origins.get(tensor, [0] * tensor.ndim)
         indices: list[Expr] = []
         for index, child, low in zip(load.children, children, origin, strict=True):
             dim = to_dim(index, axes, self.facts.operators)
             if dim is not None:
-                indices.append(LoopIndex(dim - low))
+                indices.append(Size(dim - low))
             else:
-                indices.append(child if low == 0 else binary("-", child, LoopIndex(low)))
-        return Element(tensor, indices)
+                indices.append(child if low == 0 else binary("-", child, Size(low)))
+        return Load(tensor, indices)
 
     # -- regions
 
@@ -711,16 +751,22 @@ def lower(
         args: the parameters: the inputs (placeholders), then the outputs of the schedule. An integer parameter follows
             for each symbol that is not by itself a dimension of a tensor.
         name: an identifier.
-        simple_mode: return the loops as a script, for inspection.
+        simple_mode: return the loops as a script, for inspection (see `script_of`).
 
     Raises:
         ArgumentError: an input or output that is missing.
         ScheduleError: a stage is computed inside a loop that not all of its readers are in.
     """
     expect("lower: 'inp'", inp, Schedule, "a te.Schedule (te.create_schedule gives one)")
-    if simple_mode:
-        return _writer(inp, args, name)[1]
-    return build_scheduled(inp, args, name).module
+    module = _build([(None, inp)], args, name, is_claimed=not simple_mode).module
+    return script_of(module, name) if simple_mode else module
+
+
+def script_of(module: IRModule, name: str) -> str:
+    """The prim func `name` as a script, or in MLIR if the loops of an op have no form in one."""
+    with module.context:
+        lines = print_prim(module[name])
+        return str(module[name]) if lines is None else "".join(f"{line}\n" for line in lines)
 
 
 def build_scheduled(
@@ -735,12 +781,7 @@ def build_scheduled(
     `integers` are its parameters after the tensors; None: the symbols that need one. `context` is that of its module;
     None: a new one.
     """
-    writer, text = _writer(schedule, args, name, integers)
-    module = parse(text, writer.loop_bodies, name=FILE, context=context)
-    locate(module, name, writer)
-    if not writer.integers:  # an integer parameter may be negative, and loop bounds assume non-negative sizes
-        _claim(module, name, args, [writer.plan])
-    return TEFunction(name, module, tuple(writer.integers))
+    return _build([(None, schedule)], args, name, context, integers)
 
 
 def build_by_size(
@@ -756,37 +797,69 @@ def build_by_size(
         args: the parameters, as for `lower`.
         context: that of its module; None: a new one.
     """
-    *_, (_, last) = ways
-    if len(ways) == 1:
-        return build_scheduled(last, args, name, context=context)
-    lines: list[str] = []
-    starts: list[tuple[int, Operation]] = []
-    plans: list[Plan] = []
-    bodies: dict[str, Callable[..., None]] = {}
-    for number, (condition, schedule) in enumerate(ways):
-        writer, _ = _writer(schedule, args, name)
-        head, body = writer.lines[:HEAD], writer.lines[HEAD:]
-        lines += head if not lines else []
-        word = "else" if condition is None else f"{'elif' if number else 'if'} {_text(condition)}"
-        lines.append(f"    {word}:")
-        plans.append(writer.plan)
-        bodies |= writer.loop_bodies
-        starts += [(len(lines) + line - HEAD, op) for line, op in writer.starts]
-        lines += [f"    {line}" for line in body]
-    module = parse("\n".join(lines) + "\n", bodies, name=FILE, context=context)
-    writer.starts = starts
-    locate(module, name, writer)
-    if not writer.integers:
-        _claim(module, name, args, plans)
-    return TEFunction(name, module, tuple(writer.integers))
+    return _build(ways, args, name, context)
 
 
-HEAD = 2
-"""The number of lines before the body of a prim func: the decorator, and the parameters."""
+def _build(
+    ways: Sequence[tuple[Condition | None, Schedule]],
+    args: Sequence[Tensor],
+    name: str,
+    context: ir.Context | None = None,
+    integers: Sequence[str] | None = None,
+    is_claimed: bool = True,
+) -> TEFunction:
+    plans = [(condition, _plan(schedule, args, name)) for condition, schedule in ways]
+    operations = operations_of(_outputs(args))
+    own = integers_of(args, operations) if integers is None else tuple(integers)
+    module = new_module(context)
+    function = Function(name, args, own, names_of(name, args, operations))
+    with module.context, ir.InsertionPoint(module.mlir.body), ir.Location.file(*operations[-1].position, 0):
+        function.emit(lambda builder, buffers: _emit(plans, function, builder, buffers))
+    module.verify()
+    if (
+        is_claimed and not own
+    ):  # an integer parameter may be negative, and loop bounds assume non-negative sizes
+        _claim(module, name, args, [plan for _, plan in plans])
+    return TEFunction(name, module, own)
 
 
-def _text(condition: Condition) -> str:
-    return f"{factor_text(condition.left)} {condition.relation} {factor_text(condition.right)}"
+def _emit(
+    plans: Sequence[tuple[Condition | None, Plan]],
+    function: Function,
+    builder: LoopBuilder,
+    buffers: Mapping[Tensor, Buffer],
+) -> None:
+    """Emit the loops of the first plan whose condition holds."""
+    with contextlib.ExitStack() as stack:
+        for condition, plan in plans:
+            symbols = dict(builder.symbols)
+            own = LoopBuilder(symbols)
+            fresh = FreshNames({*RESERVED, *symbols, function.name, *(b.name for b in buffers.values())})
+            known = {plan.canonical(tensor): buffer for tensor, buffer in buffers.items()}
+            loops = ScheduledLoops(plan, own, known, symbols, fresh)
+            if condition is None:
+                loops.emit()
+                return
+            test = compare(own, (condition.left, condition.relation, condition.right))
+            with builder.when(test):
+                loops.emit()
+            stack.enter_context(builder.otherwise())
+
+
+def too_deep(stage: Stage, leaf: IterVar) -> ScheduleError:
+    return ScheduleError(
+        f"the loop {leaf.name} of s[{stage.name}]",
+        f"it is inside of {MAX_DEPTH} others, more than a script may have",
+        stage.name,
+        leaf.name,
+        stage.op.position,
+    )
+
+
+def compare(builder: LoopBuilder, test: tuple[Dim, str, Dim]) -> Scalar:
+    """The truth of a relation of two sizes."""
+    left, relation, right = test
+    return as_condition(apply(FUNCTIONS[relation], [builder.size(left), builder.size(right)]))
 
 
 def _claim(module: IRModule, name: str, args: Sequence[Tensor], plans: Sequence[Plan]) -> None:
@@ -801,12 +874,12 @@ def _claim(module: IRModule, name: str, args: Sequence[Tensor], plans: Sequence[
     ]
     if not all(intrin.covers for intrin in intrins):
         return
-    texts = dict.fromkeys(item.text for intrin in intrins for item in intrin.implementations)
-    operations = operations_of([t for t in args if not isinstance(t.op, PlaceholderOp)])
+    sources = dict.fromkeys(item.source for intrin in intrins for item in intrin.implementations)
+    operations = operations_of(_outputs(args))
     plain = new_module(module.context)
     with module.context, ir.InsertionPoint(plain.mlir.body), ir.Location.file(*operations[-1].position, 0):
         Function(PLAIN, args, (), names_of(PLAIN, args, operations)).emit_loops(operations)
-        modules = [plain.mlir, *map(ir.Module.parse, texts)]
+        modules = [plain.mlir, *map(ir.Module.parse, sources)]
         proved = _prove([function for each in modules for function in functions_of(each)])
         if proved:
             module[name].attributes[PROVED] = ir.ArrayAttr.get([ir.StringAttr.get(kind) for kind in proved])
@@ -819,14 +892,12 @@ def arguments(schedule: Schedule) -> list[Tensor]:
     return [*inputs, *(tensor for op in schedule.outputs for tensor in op.outputs)]
 
 
-def _writer(
-    schedule: Schedule, args: Sequence[Tensor], name: str, integers: Sequence[str] | None = None
-) -> tuple[ScheduledWriter, str]:
+def _plan(schedule: Schedule, args: Sequence[Tensor], name: str) -> Plan:
+    """The plan of a schedule whose inputs and outputs are `args`."""
     expect("lower: 'args'", args, list | tuple, "a list of tensors")
     for tensor in args:
         expect("lower: an entry of 'args'", tensor, Tensor, "a te.Tensor")
-    inputs = [t for t in args if isinstance(t.op, PlaceholderOp)]
-    outputs = [t for t in args if not isinstance(t.op, PlaceholderOp)]
+    inputs, outputs = [t for t in args if isinstance(t.op, PlaceholderOp)], _outputs(args)
     if list(args) != [*inputs, *outputs]:
         raise ArgumentError("lower: 'args' lists the placeholders first, then the computed tensors")
     check_parameters("lower", inputs, outputs, name)
@@ -839,9 +910,8 @@ def _writer(
         for tensor in op.outputs:
             if not any(tensor is given for given in outputs):
                 raise ArgumentError(f"lower: the output {tensor.name} of the schedule is not among 'args'")
-    operations = operations_of(outputs)
-    own = integers_of(args, operations)
-    plan = Plan.of(schedule)
-    writer = ScheduledWriter(name, args, own if integers is None else tuple(integers), plan=plan)
-    writer.fresh.taken |= set(symbols_of(args, operations))
-    return writer, writer.write([stage.op for stage in plan.stages])
+    return Plan.of(schedule)
+
+
+def _outputs(args: Sequence[Tensor]) -> list[Tensor]:
+    return [tensor for tensor in args if not isinstance(tensor.op, PlaceholderOp)]

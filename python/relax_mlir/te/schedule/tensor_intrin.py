@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ast
-import copy
+import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from relax_mlir import symbolic
+from relax_mlir.dialects.location import name_of, renamed
 from relax_mlir.dialects.prim_funcs import prim_params
 from relax_mlir.dialects.types import DimLike
 from relax_mlir.error import (
@@ -20,41 +20,55 @@ from relax_mlir.error import (
     UnsupportedError,
     expect,
 )
-from relax_mlir.ir_module import IRModule
-from relax_mlir.mlir import func
+from relax_mlir.ir_module import IRModule, functions_of
+from relax_mlir.ir_queries import defining_op, entry_block, is_used, ops_of
+from relax_mlir.loops.builder import LoopBuilder
+from relax_mlir.loops.nests import move, on_buffers
+from relax_mlir.loops.values import INDEX, Buffer, Scalar
+from relax_mlir.mlir import func, ir, memref
 from relax_mlir.script.printer import print_prim
 from relax_mlir.symbolic import Dim
 from relax_mlir.te.expressions import REDUCTION, IfThenElse, Logical, loads_of, names_used, post_order
 from relax_mlir.te.extern import ExternCall
 from relax_mlir.te.reductions import Reduction
-from relax_mlir.te.schedule.axes import Facts, Span, dim_text, read_region
+from relax_mlir.te.schedule.axes import Facts, Span, read_region
 from relax_mlir.te.tensors import ComputeOp, Tensor, shape_of
-
-KEPT = frozenset({"T", "range", "float", "min", "max", "True", "False"})
-"""Names of the language."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """The location of a parameter's buffer: in `buffer`, from the element at `origin`, along its `axes`."""
+    """The location of a parameter: in `buffer`, from the element at `origin`, along its `axes`."""
 
-    buffer: str
+    buffer: Buffer
     origin: tuple[Dim, ...]
     axes: tuple[int, ...]
+
+    def positions(self, builder: LoopBuilder, indices: Sequence[ir.Value]) -> list[ir.Value]:
+        """The indices in the buffer of an element of the parameter."""
+        inner = dict(zip(self.axes, indices, strict=True))
+        found = []
+        for axis, first in enumerate(self.origin):
+            if axis in inner and first == 0:
+                found.append(inner[axis])
+            elif axis in inner:
+                found.append((Scalar(inner[axis], INDEX) + builder.size(first)).ssa)
+            else:
+                found.append(builder.index(first))
+        return found
 
 
 @dataclass(frozen=True, eq=False)
 class Implementation:
-    """A prim func: its `parameters`, the sizes bound to its symbols in the intrinsic, its statements.
+    """A prim func of `tensors`: the sizes of the intrinsic that its symbols are, and its loops.
 
-    `text` is the function as IR, for proofs about its accesses.
+    `source` is a module of the function on buffers as bytecode, since the modules that it is copied to have other
+    contexts. `depth` is the number of nested loops and conditions in it.
     """
 
-    parameters: tuple[str, ...]
     tensors: tuple[Tensor, ...]
     symbols: Mapping[str, Dim]
-    body: tuple[ast.stmt, ...]
-    text: str
+    source: bytes
+    depth: int
 
     @classmethod
     def of(cls, what: str, given: IRModule | func.FuncOp, tensors: Sequence[Tensor]) -> Implementation:
@@ -67,10 +81,9 @@ class Implementation:
         expect(what, given, IRModule | func.FuncOp, 'a prim func: a module of one, or mod["f"]')
         function = only_function(what, given) if isinstance(given, IRModule) else given
         with function.context:
-            lines, params = print_prim(function), prim_params(function)
-            if lines is None or params is None:
+            params = prim_params(function)
+            if params is None or print_prim(function) is None:
                 raise UnsupportedError(f"{what}: '{function.name.value}' has no script form")
-            text = str(function.operation.get_asm(print_generic_op_form=True, use_local_scope=True))
         if len(params) != len(tensors) or any(param.shape is None for param in params):
             names = ", ".join(tensor.name for tensor in tensors)
             raise ArgumentError(
@@ -92,83 +105,58 @@ class Implementation:
                     f"{what}: '{param.name}' has shape {_text(param.shape or ())}, and {tensor.name} "
                     f"{_text(tensor.shape)}"
                 )
-        (parsed,) = ast.parse("\n".join(lines)).body
-        assert isinstance(parsed, ast.FunctionDef)
-        body = [item for item in parsed.body if not _is_attribute(item)]
-        return cls(tuple(p.name for p in params), tuple(tensors), known, tuple(body), text)
+        with function.context, ir.Location.unknown():
+            module = ir.Module.create()
+            with ir.InsertionPoint(module.body):
+                copy = function.operation.clone()
+                if len(function.type.results):
+                    on_buffers(copy)
+            source = io.BytesIO()
+            module.operation.write_bytecode(source)
+            depth = max(map(_depth, ops_of(module.operation)))
+        return cls(tuple(tensors), known, source.getvalue(), depth)
 
-    def lines(
-        self, places: Mapping[Tensor, Place], sizes: Mapping[str, Dim], fresh: Callable[[str], str]
-    ) -> list[str]:
-        """Its statements on parts of buffers; `sizes` are the values of the intrinsic's symbols."""
-        found = {name: symbolic.substitute(dim, sizes) for name, dim in self.symbols.items()}
-        by_name = {name: places[tensor] for name, tensor in zip(self.parameters, self.tensors, strict=True)}
-        own = _Renamed(by_name, found, fresh)
-        statements = [own.visit(copy.deepcopy(item)) for item in self.body]
-        return ast.unparse(ast.fix_missing_locations(ast.Module(statements, []))).splitlines()
-
-
-class _Renamed(ast.NodeTransformer):
-    """Replaces parameters by parts of buffers, symbols by sizes, and local names by new ones."""
-
-    def __init__(
-        self, places: Mapping[str, Place], sizes: Mapping[str, Dim], fresh: Callable[[str], str]
-    ) -> None:
-        self.places, self.fresh = places, fresh
-        self.sizes = {name: _expression(dim) for name, dim in sizes.items()}
-        self.names: dict[str, str] = {}
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        if node.id in KEPT:
-            return node
-        if node.id in self.sizes and isinstance(node.ctx, ast.Load):
-            return self.sizes[node.id]
-        if node.id not in self.names:
-            self.names[node.id] = self.fresh(node.id)
-        return ast.Name(self.names[node.id], node.ctx)
-
-    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        name = node.value.id if isinstance(node.value, ast.Name) else ""
-        if name not in self.places:
-            self.generic_visit(node)
-            return node
-        place = self.places[name]
-        given = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
-        indices = [_expression(dim) for dim in place.origin]
-        for axis, item in zip(place.axes, given, strict=False):
-            index = self.visit(item)
-            is_first = place.origin[axis] == 0
-            indices[axis] = index if is_first else ast.BinOp(index, ast.Add(), indices[axis])
-        new = indices[0] if len(indices) == 1 else ast.Tuple(indices, ast.Load())
-        return ast.Subscript(ast.Name(place.buffer, ast.Load()), new, node.ctx)
-
-    def visit_Call(self, node: ast.Call) -> ast.expr:
-        if isinstance(node.func, ast.Attribute) and node.func.attr == "alloc_buffer":
-            shape = node.args[0]
-            assert isinstance(shape, ast.Tuple)
-            sizes = [_size(item) for item in shape.elts]
-            node.args[0] = ast.Tuple(sizes, ast.Load())
-        self.generic_visit(node)
-        return node
+    def emit(self, builder: LoopBuilder, places: Mapping[Tensor, Place], sizes: Mapping[str, Dim]) -> None:
+        """Emit its loops on parts of buffers; `sizes` are the values of the intrinsic's symbols."""
+        module = ir.Module.parse(self.source)
+        (function,) = functions_of(module)
+        known = {name: symbolic.substitute(dim, sizes) for name, dim in self.symbols.items()}
+        location = ir.Location.current
+        for op in ops_of(function.operation):
+            op.location = renamed(name_of(op.location), location)
+        move([view.operation for view in entry_block(function).operations][:-1])
+        parameters = zip(function.arguments, self.tensors, prim_params(function) or (), strict=True)
+        for argument, tensor, parameter in parameters:
+            shape = [symbolic.substitute(dim, known) for dim in parameter.shape or ()]
+            for use in list(argument.uses):
+                with ir.InsertionPoint(use.owner):
+                    _replace(use.owner.operation, builder, places[tensor], shape)
 
 
-def _size(node: ast.expr) -> ast.expr:
-    """The size of a buffer, which may be a string."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return ast.parse(node.value, mode="eval").body
-    return node
+def _replace(op: ir.Operation, builder: LoopBuilder, place: Place, shape: Sequence[Dim]) -> None:
+    """Replace an op on a parameter of the given shape by one on the buffer that it is a part of."""
+    memory, operands = place.buffer.ssa, list(op.operands)
+    if op.name == "memref.load":
+        op.results[0].replace_all_uses_with(memref.load(memory, place.positions(builder, operands[1:])))
+    elif op.name == "memref.store":
+        memref.store(operands[0], memory, place.positions(builder, operands[2:]))
+    else:
+        assert op.name == "memref.dim"
+        axis = defining_op(operands[1])
+        assert axis is not None
+        if is_used(op.results[0]):
+            size = shape[ir.IntegerAttr(axis.attributes["value"]).value]
+            op.results[0].replace_all_uses_with(builder.index(size))
+        op.erase()
+        op = axis
+    if not any(map(is_used, op.results)):
+        op.erase()
 
 
-def _expression(dim: Dim) -> ast.expr:
-    return ast.parse(dim_text(dim), mode="eval").body
-
-
-def _is_attribute(node: ast.stmt) -> bool:
-    return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Call)
-        and "func_attr" in ast.unparse(node.value.func)
-    )
+def _depth(op: ir.Operation) -> int:
+    """The number of loops and conditions around an op, with the op."""
+    around = 0 if op.parent is None else _depth(op.parent.operation)
+    return around + (op.name in ("scf.for", "scf.while", "scf.if") and not op.results)
 
 
 def only_function(what: str, module: IRModule) -> func.FuncOp:
