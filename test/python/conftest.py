@@ -45,7 +45,7 @@ SLOWEST: tuple[str, ...] = (
     "frontend/onnx/test_audio_models.py",
     "frontend/torch/test_vision_models.py",
     "strategy/test_windows.py",
-    "topi/test_topi_transform.py",
+    "topi/test_topi_manipulate.py",
     "passes/test_passes_and_effects.py",
 )
 """The slowest files, in this order: a worker takes whole files, so none of these should be the last."""

@@ -1,4 +1,4 @@
-"""Elementwise functions, and functions of two tensors with broadcasting."""
+"""Elementwise functions with broadcasting, reductions, and every family of operators on 16-bit floats."""
 
 from __future__ import annotations
 
@@ -6,190 +6,297 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.special
 import sweep
-from relax_mlir import te, topi
-from relax_mlir.error import ArgumentError, DTypeError, ShapeError
+from relax_mlir import topi
 from relax_mlir.topi import tag
-from topi_cases import check, random
+from topi_cases import check, placeholders, random
 
-N, M = te.var("n"), te.var("m")
 SHAPES = ((3, 5), (1, 1), (0, 4), (2, 0))
 EDGES = np.array([[np.nan, np.inf, -np.inf, 0.0, -0.0]] * 3)
+FLOATS = (
+    *(
+        "ceil",
+        "cos",
+        "cosh",
+        "exp",
+        "floor",
+        "isfinite",
+        "isinf",
+        "isnan",
+        "log",
+        "log10",
+        "log1p",
+        "log2",
+        "sign",
+    ),
+    *(
+        "sin",
+        "sinh",
+        "sqrt",
+        "tan",
+        "tanh",
+        "trunc",
+        "abs",
+        "negative",
+        "logical_not",
+        "acos",
+        "asin",
+        "atan",
+    ),
+    *("acosh", "asinh", "atanh", "erf", "sigmoid", "round", "rsqrt", "identity"),
+)
 
-FLOATS: dict[str, Any] = {
-    **{
-        name: getattr(np, name)
-        for name in ("ceil", "cos", "cosh", "exp", "floor", "isfinite", "isinf", "isnan")
-    },
-    **{
-        name: getattr(np, name)
-        for name in ("log", "log10", "log1p", "log2", "sign", "sin", "sinh", "sqrt", "tan")
-    },
-    **{name: getattr(np, name) for name in ("tanh", "trunc", "abs", "negative", "logical_not")},
-    **{f"{a}{b}": getattr(np, f"arc{b}") for a, b in (("a", "cos"), ("a", "sin"), ("a", "tan"))},
-    **{f"a{b}": getattr(np, f"arc{b}") for b in ("cosh", "sinh", "tanh")},
-    "erf": scipy.special.erf,
-    "sigmoid": scipy.special.expit,
-    "round": np.rint,
-    "rsqrt": lambda x: 1 / np.sqrt(x),
-    "identity": lambda x: x,
-}
+
+def one(name: str) -> Any:
+    return lambda t, x: getattr(t, name)(x)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_functions_of_floats(dtype: str) -> None:
-    x = te.placeholder((N, M), dtype, "x")
-    arrays = [[random(shape, dtype)] for shape in SHAPES]
-    cases = {name: (getattr(topi, name), reference) for name, reference in FLOATS.items()}
-    cases["clip"] = lambda t: topi.clip(t, -1.0, 0.5), lambda a: np.clip(a, -1.0, 0.5)
-    check([x], cases, [*arrays, [EDGES.astype(dtype)]], rtol=1e-5, turn=(dtype, ("float32", "float64")))
+    cases = {name: one(name) for name in FLOATS}
+    cases["clip"] = lambda t, x: t.clip(x, -1.0, 0.5)
+    types = ("float32", "float64")
+    check("x: n m", cases, SHAPES, dtype=dtype, inputs=[[EDGES.astype(dtype)]], tolerance=1e-5, types=types)
+    (x,) = placeholders("x: n m")
     assert topi.exp(x).op.tag == tag.ELEMWISE
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int8", "uint8", "bool", "float16"])
 def test_functions_of_other_dtypes(dtype: str) -> None:
-    x = te.placeholder((N, M), dtype, "x")
     cases: dict[str, Any] = {
-        "logical_not": (topi.logical_not, np.logical_not),
-        "cast": (lambda t: topi.cast(t, "float32"), lambda a: a.astype("f4")),
-        "cast to bool": (lambda t: topi.cast(t, "bool"), lambda a: a.astype(bool)),
-        "isnan": (topi.isnan, lambda a: np.isnan(a.astype("f8"))),
+        "logical_not": one("logical_not"),
+        "cast": lambda t, x: t.cast(x, "float32"),
+        "cast to bool": lambda t, x: t.cast(x, "bool"),
+        "isnan": one("isnan"),
     }
     if dtype != "bool":
-        cases["sign"] = topi.sign, np.sign
-        cases["abs"] = topi.abs, np.abs
-        cases["clip"] = lambda t: topi.clip(t, 1, 3), lambda a: np.clip(a, 1, 3)
+        cases |= {"sign": one("sign"), "abs": one("abs"), "clip": lambda t, x: t.clip(x, 1, 3)}
     if dtype != "float16":
-        cases["bitwise_not"] = topi.bitwise_not, np.bitwise_not
-    check([x], cases, [[random(shape, dtype)] for shape in SHAPES])
+        cases["bitwise_not"] = one("bitwise_not")
+    check("x: n m", cases, SHAPES, dtype=dtype)
 
 
-def _log_add_exp(a: Any, b: Any) -> Any:
-    return np.logaddexp(a, b)
+COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
+BINARY = (
+    *("add", "subtract", "multiply", "divide", "floor_divide", "maximum", "minimum", *COMPARISONS),
+    *("logical_and", "logical_or", "logical_xor", "mod", "floor_mod", "atan2", "log_add_exp"),
+)
 
 
 def test_broadcasting_functions_of_floats() -> None:
-    x, y = te.placeholder((N, M), name="x"), te.placeholder((N, 1), name="y")
-    z = te.placeholder((M,), name="z")
-    names = {
-        **{
-            n: getattr(np, n)
-            for n in ("add", "subtract", "multiply", "divide", "floor_divide", "maximum", "minimum")
-        },
-        **{
-            n: getattr(np, n)
-            for n in ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
-        },
-        **{n: getattr(np, n) for n in ("logical_and", "logical_or", "logical_xor")},
-        "mod": np.fmod,
-        "floor_mod": np.mod,
-        "atan2": np.arctan2,
-        "log_add_exp": _log_add_exp,
-    }
     cases: dict[str, Any] = {}
-    for name, reference in names.items():
-        function = getattr(topi, name)
-        cases[f"{name}(x, y)"] = lambda a, b, c, f=function: f(a, b), lambda a, b, c, f=reference: f(a, b)
-        cases[f"{name}(z, x)"] = lambda a, b, c, f=function: f(c, a), lambda a, b, c, f=reference: f(c, a)
-        cases[f"{name}(y, z)"] = lambda a, b, c, f=function: f(b, c), lambda a, b, c, f=reference: f(b, c)
-        cases[f"{name}(x, 2)"] = (
-            lambda a, b, c, f=function: f(a, 2.0),
-            lambda a, b, c, f=reference: f(a, np.float32(2)),
-        )
+    for name in BINARY:
+        cases[f"{name}(x, y)"] = lambda t, x, y, n=name: getattr(t, n)(x, y)
+        cases[f"{name}(z, x)"] = lambda t, z, x, n=name: getattr(t, n)(z, x)
+        cases[f"{name}(y, z)"] = lambda t, y, z, n=name: getattr(t, n)(y, z)
+        cases[f"{name}(x, 2)"] = lambda t, x, n=name: getattr(t, n)(x, 2.0)
     cases = {name: cases[name] for name in sweep.every(list(cases), 3)}  # of 4 for each function
-    cases["power"] = lambda a, b, c: topi.power(topi.abs(a), b), lambda a, b, c: np.power(np.abs(a), b)
-    arrays = [
-        [random(shape), random((shape[0], 1), seed=1), random((shape[1],), seed=2)]
-        for shape in (*SHAPES, (1, 7))
-    ]
-    edges = [
-        EDGES.astype("f4"),
-        np.array([[1], [np.inf], [np.nan]], "f4"),
-        EDGES[0].astype("f4")[::-1].copy(),
-    ]
-    check([x, y, z], cases, [*arrays, edges])
-    assert (topi.add(x, x).op.tag, topi.add(x, y).op.tag, topi.add(x, 1.0).op.tag) == (
-        tag.ELEMWISE,
-        tag.BROADCAST,
-        tag.ELEMWISE,
-    )
+    cases["power"] = lambda t, x, y: t.power(t.abs(x), y)
+    edge = EDGES.astype("f4")
+    edges = [edge, np.array([[1], [np.inf], [np.nan]], "f4"), edge[0][::-1].copy()]
+    check("x: n m, y: n 1, z: m", cases, (*SHAPES, (1, 7)), inputs=[edges])
+    x, y = placeholders("x: n m, y: n 1")
+    tags = [topi.add(x, other).op.tag for other in (x, y, 1.0)]
+    assert tags == [tag.ELEMWISE, tag.BROADCAST, tag.ELEMWISE]
 
 
 @pytest.mark.parametrize("dtype", ["int32", "uint8", "int64"])
 def test_broadcasting_functions_of_integers(dtype: str) -> None:
-    x, y = te.placeholder((N, M), dtype, "x"), te.placeholder((M,), dtype, "y")
-    names = {
-        **{n: getattr(np, n) for n in ("add", "subtract", "multiply", "maximum", "minimum", "bitwise_and")},
-        **{n: getattr(np, n) for n in ("bitwise_or", "bitwise_xor", "left_shift", "right_shift")},
+    names = ("add", "subtract", "multiply", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor")
+    cases = {
+        name: lambda t, x, y, n=name: getattr(t, n)(x, y) for name in (*names, "left_shift", "right_shift")
     }
-    cases: dict[str, Any] = {name: (getattr(topi, name), reference) for name, reference in names.items()}
-    divisions = {"floor_divide": np.floor_divide, "floor_mod": np.mod, "mod": np.fmod, "trunc_mod": np.fmod}
-    for name, reference in divisions.items():
-        cases[name] = (
-            lambda a, b, f=getattr(topi, name): f(a, topi.maximum(b, 1)),  # noqa: B008 - the function of this round
-            lambda a, b, f=reference: f(a, np.maximum(b, np.array(1, b.dtype))),
-        )
-    for name in ("divide", "trunc_divide"):
-        cases[name] = (
-            lambda a, b, f=getattr(topi, name): f(a, topi.maximum(b, 1)),  # noqa: B008 - as above
-            lambda a, b: np.trunc(a / np.maximum(b, np.array(1, b.dtype))),
-        )
-    arrays = [[random(shape, dtype), np.abs(random((shape[1],), dtype, 3)).astype(dtype)] for shape in SHAPES]
-    check([x, y], cases, arrays)
+    for name in ("floor_divide", "floor_mod", "mod", "trunc_mod", "divide", "trunc_divide"):
+        cases[name] = lambda t, x, y, n=name: getattr(t, n)(x, t.maximum(y, 1))
+    inputs = [[random(shape, dtype), np.abs(random((shape[1],), dtype, 3)).astype(dtype)] for shape in SHAPES]
+    check("x: n m, y: m", cases, dtype=dtype, inputs=inputs)
 
 
 def test_where_and_broadcast_to() -> None:
-    c, x, y = (
-        te.placeholder((N, 1), "bool", "c"),
-        te.placeholder((M,), name="x"),
-        te.placeholder((N, M), name="y"),
-    )
-    s = te.placeholder((), "int32", "s")
     cases: dict[str, Any] = {
-        "where": (lambda c, x, y, s: topi.where(c, x, y), lambda c, x, y, s: np.where(c, x, y)),
-        "where of a number": (
-            lambda c, x, y, s: topi.where(x, y, 0.0),
-            lambda c, x, y, s: np.where(x, y, np.float32(0)),
+        "where": lambda t, c, x, y: t.where(c, x, y),
+        "where of a number": lambda t, x, y: t.where(x, y, 0.0),
+        "where of a scalar": lambda t, s, x, y: t.where(s, x, y),
+        "broadcast_to": lambda t, x, y: t.broadcast_to(x, (3, *y.shape)),
+        "broadcast_to of 1": lambda t, c, y: t.broadcast_to(c, y.shape),
+        "broadcast_to of a scalar": lambda t, s: t.broadcast_to(s, (2, 2)),
+    }
+    check("c: n 1 bool, x: m, y: n m, s: int32", cases, SHAPES)
+
+
+CUBES = ((3, 5), (1, 1), (0, 4), (2, 0), (4, 33))
+AXES: tuple[Any, ...] = (None, 0, -1, (0, 2), (1,), [])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32", "uint8", "bool"])
+def test_reductions(dtype: str) -> None:
+    """NumPy raises for the maximum and minimum of no elements, which the next test covers."""
+    names = [
+        "max",
+        "min",
+        "all",
+        "any",
+        *["sum", "prod"] * (dtype != "bool"),
+        *["mean"] * (dtype == "float32"),
+    ]
+    cases = {
+        f"{name} {axis} {keep}": lambda t, x, n=name, axis=axis, keep=keep: getattr(t, n)(x, axis, keep)
+        for name in names
+        for axis in AXES
+        for keep in ((False, True) if axis in (None, 0) else (axis == (0, 2),))
+    }
+    step = 3 if dtype == "float32" else 5  # coprime to the number of axis spellings, so that all occur
+    some = {name: cases[name] for name in sweep.every(list(cases), step)}
+    check("x: n 2 m", some, CUBES, dtype=dtype, tolerance=1e-4)
+    (x,) = placeholders("x: n 2 m")
+    assert (topi.max(x, 0).op.tag, topi.argmax(x, 0).op.tag) == (tag.COMM_REDUCE, tag.COMM_REDUCE_IDX)
+
+
+def test_reductions_of_nothing() -> None:
+    cases: dict[str, Any] = {
+        "max": (lambda x: topi.max(x, 1), lambda x: np.full(len(x), -np.inf, "f4")),
+        "min": (lambda x: topi.min(x, 1), lambda x: np.full(len(x), np.inf, "f4")),
+        "max of int8": (lambda i: topi.max(i, 1), lambda i: np.full(len(i), -128, "i1")),
+        "min of int8": (lambda i: topi.min(i, 1), lambda i: np.full(len(i), 127, "i1")),
+        "argmax": (lambda x: topi.argmax(x, 1), lambda x: np.full(len(x), -1, "i4")),
+        "mean": (lambda x: topi.mean(x, 1), lambda x: np.full(len(x), np.nan, "f4")),
+    }
+    check("x: n m, i: n m int8", cases, [(3, 0)])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_places(dtype: str) -> None:
+    """With NaN, infinities and equal elements."""
+    cases: dict[str, Any] = {}
+    for name in ("argmax", "argmin"):
+        mine, theirs = getattr(topi, name), getattr(np, name)
+        for axis in (0, 1, -1, None):
+            for keep in (False, True):
+                cases[f"{name} {axis} {keep}"] = lambda t, x, n=name, a=axis, k=keep: getattr(t, n)(x, a, k)
+        for axis in (0, 2):
+            cases[f"{name} {axis} last"] = (
+                lambda x, f=mine, axis=axis: f(x, axis, select_last_index=True),
+                lambda x, f=theirs, axis=axis: x.shape[axis] - 1 - f(np.flip(x, axis), axis),
+            )
+    inputs = []
+    if dtype == "float32":
+        special = random((3, 2, 6))
+        special[0, 0, 2], special[1, 1, [3, 5]], special[2, :, 4] = np.nan, np.nan, np.inf
+        inputs = [[special], [np.full((2, 2, 3), -np.inf, "f4")], [np.full((2, 2, 3), np.inf, "f4")]]
+    check("x: n 2 m", cases, CUBES, dtype=dtype, inputs=inputs, types=("float32", "int32"))
+
+
+def test_rank_0() -> None:
+    cases = {name: one(name) for name in ("sum", "max", "argmax", "mean", "all")}
+    check("x:", cases, inputs=[[np.array(3.5, "f4")]])
+
+
+SHORT = ("float16", "bfloat16")
+LOOSE = {"float16": 4e-3, "bfloat16": 3e-2}
+
+
+@pytest.mark.parametrize("dtype", sweep.quick(SHORT, "bfloat16"))
+def test_elements_of_16_bits(dtype: str) -> None:
+    unary = (
+        *(
+            "abs",
+            "atan",
+            "ceil",
+            "cos",
+            "erf",
+            "exp",
+            "floor",
+            "negative",
+            "round",
+            "sigmoid",
+            "sign",
+            "sin",
+            "tanh",
         ),
-        "where of a scalar": (lambda c, x, y, s: topi.where(s, x, y), lambda c, x, y, s: np.where(s, x, y)),
-        "broadcast_to": (
-            lambda c, x, y, s: topi.broadcast_to(x, (3, N, M)),
-            lambda c, x, y, s: np.broadcast_to(x, (3, *y.shape)),
+        *("trunc", "isnan", "isfinite", "asinh", "sinh", "cosh"),
+    )
+    binary = (
+        "add",
+        "subtract",
+        "multiply",
+        "maximum",
+        "minimum",
+        "less",
+        "greater_equal",
+        "atan2",
+        "log_add_exp",
+    )
+    cases: dict[str, Any] = {name: one(name) for name in unary}
+    cases |= {name: lambda t, x, y, n=name: getattr(t, n)(x, y) for name in binary}
+    cases |= {
+        "log": lambda t, x: t.log(t.abs(x) + 1),
+        "sqrt": lambda t, x: t.sqrt(t.abs(x)),
+        "clip": lambda t, x: t.clip(x, -0.5, 1),
+        "where": lambda t, x, y: t.where(t.greater(x, y), x, y),
+        "cast": lambda t, x: t.cast(x, "int32"),
+    }
+    sizes = ((3, 5), (1, 1), (0, 2), (2, 33))
+    check("x: n m, y: m", cases, sizes, dtype=dtype, tolerance=LOOSE[dtype], types=SHORT)
+
+
+@pytest.mark.parametrize("dtype", SHORT)
+def test_long_sums_of_16_bits(dtype: str) -> None:
+    """A sum of 16-bit numbers that is rounded at every step stops growing: only the result is rounded."""
+    cases: dict[str, Any] = {
+        "sum": lambda t, x: t.sum(x, 1),
+        "sum of columns": lambda t, x: t.sum(x * 0 + 1, 0),
+        "mean": lambda t, x: t.mean(x, 1),
+        "mean of all": lambda t, x: t.mean(x),
+        "variance": lambda t, x: t.variance(x, 1),
+        "logsumexp": lambda t, x: t.logsumexp(x, 1),
+        "softmax": lambda t, x: t.nn.softmax(x),
+        "log_softmax": lambda t, x: t.nn.log_softmax(x),
+        "rms": lambda t, x: t.nn.rms_norm(x, t.full(x.shape[1:], dtype, 1), 1),
+        "layer norm": lambda t, x: t.nn.layer_norm(
+            x, t.full(x.shape[1:], dtype, 1), t.full(x.shape[1:], dtype, 0), 1
         ),
-        "broadcast_to of 1": (
-            lambda c, x, y, s: topi.broadcast_to(c, (N, M)),
-            lambda c, x, y, s: np.broadcast_to(c, y.shape),
+        "product": lambda t, x: t.matmul(x, x, False, True),
+        "einsum": lambda t, x: t.einsum("ij,ij->i", x, x),
+        "tensordot": lambda t, x: t.tensordot(x, x, ((1,), (1,))),
+        "global pool": lambda t, flat: t.nn.global_pool(flat, "avg", "NCW"),
+        "adaptive pool": lambda t, flat: t.nn.adaptive_pool1d(flat, 1, "avg"),
+        "pool": lambda t, flat: t.nn.pool1d(flat, 1024, 1024, 1, 0, "avg"),
+        "convolution": lambda t, flat: t.nn.conv1d(flat, t.full((1, 1, 1024), dtype, 1), 512, 0),
+        "nll": lambda t, x: t.nn.cross_entropy_with_logits(x, x),
+    }
+    numbers = (np.random.default_rng(0).random((3, 2048)) * 0.5 + 0.25).astype(random((1,), dtype).dtype)
+    options = {"dtype": dtype, "tolerance": LOOSE[dtype], "types": SHORT}
+    check("x: n m, flat: n 1 m", cases, inputs=[[numbers, numbers[:, None]]], **options)
+
+
+@pytest.mark.parametrize("dtype", SHORT)
+def test_images_and_places_of_16_bits(dtype: str) -> None:
+    cases: dict[str, Any] = {
+        "conv2d": lambda t, x, w: t.nn.conv2d(x, w, 1, 1, 1),
+        "transposed": lambda t, x, w: t.nn.conv_transpose(x, t.transpose(w, (1, 0, 2, 3)), 2, 1, 1),
+        "max pool": lambda t, x: t.nn.pool2d(x, 3, 2, 1, 1, "max"),
+        "avg pool": lambda t, x: t.nn.pool2d(x, 2, 1, 1, 0, "avg"),
+        "resize": lambda t, x: t.image.resize2d(x, (0.0,) * 4, (7, 5)),
+        "pad": lambda t, x: t.nn.pad(x, (0, 0, 1, 2)),
+        "take": lambda t, y, i: t.take(y, i, 1),
+        "gather_nd": lambda t, y, i: t.gather_nd(y, t.expand_dims(i * 0, 0)),
+        "scatter": lambda t, y, i: t.scatter_nd(
+            y, t.expand_dims(i * 0, 0), t.full((i.shape[0], y.shape[1]), dtype, 0.5), "add"
         ),
-        "broadcast_to of a scalar": (
-            lambda c, x, y, s: topi.broadcast_to(s, (2, 2)),
-            lambda c, x, y, s: np.broadcast_to(s, (2, 2)),
+        "concatenate": lambda t, y: t.concatenate([y, y], 1),
+        "transpose": lambda t, y: t.transpose(y),
+        "trilu": lambda t, y: t.trilu(y, 0, True),
+        "argmax": lambda t, y: t.argmax(y, 1),
+        "max": lambda t, y: t.max(y, 1),
+        "prod": lambda t, y: t.prod(y, 1),
+        "one_hot": lambda t, i: t.one_hot(i, 1, 0, 3, -1, dtype),
+        "group norm": lambda t, x: t.nn.group_norm(
+            x, t.full((2,), dtype, 1), t.full((2,), dtype, 0), 2, 1, [2, 3]
         ),
     }
-    arrays = [
-        [random((n, 1), "bool"), random((m,)), random((n, m), seed=1), np.array(n % 2, "i4")]
-        for n, m in SHAPES
+    inputs = [
+        [random((n, 2, h, v), dtype), np.arange(k) - 1, random((n, m), dtype), random((3, 2, 3, 3), dtype, 1)]
+        for n, h, v, k, m in ((2, 5, 7, 4, 6), (1, 3, 3, 1, 1))
     ]
-    check([c, x, y, s], cases, arrays)
-
-
-def test_mistakes() -> None:
-    x, y, i = (
-        te.placeholder((N, 3), name="x"),
-        te.placeholder((N, 4), name="y"),
-        te.placeholder((N, 3), "int32", "i"),
-    )
-    cases: list[tuple[Any, type[Exception], str]] = [
-        (lambda: topi.add(x, y), ShapeError, r"topi\.add: shapes \(n, 3\) and \(n, 4\)"),
-        (lambda: topi.add(x, i), DTypeError, "operands have dtypes float32 and int32"),
-        (lambda: topi.exp(i), DTypeError, r"te\.exp: the operand has dtype int32"),
-        (lambda: topi.exp(3), ArgumentError, r"topi\.exp: 'x'"),
-        (lambda: topi.broadcast_to(x, (N, 4)), ShapeError, r"does not broadcast to \(n, 4\)"),
-        (lambda: topi.broadcast_to(x, (3,)), ShapeError, r"does not broadcast to \(3\)"),
-        (lambda: topi.where(x, x, i), DTypeError, "'x' and 'y' have dtypes float32 and int32; cast one"),
-        (lambda: topi.where(x, 1.0, 2.0), ArgumentError, r"of no dtype; give te\.const\(x, dtype\)"),
-        (lambda: topi.bitwise_and(x, x), DTypeError, "'&': operands have dtype float32, expected integers"),
-    ]
-    for make, error, message in cases:
-        with pytest.raises(error, match=message):
-            make()
+    options = {"dtype": dtype, "tolerance": LOOSE[dtype] * 2, "types": SHORT}
+    check("x: n 2 h w, i: k int64, y: n m, w: 3 2 3 3", cases, inputs=inputs, **options)
