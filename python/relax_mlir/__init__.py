@@ -106,9 +106,10 @@ _UnknownNameError.__module__ = "builtins"
 def _imported(name: str) -> ModuleType:
     if name in sys.modules:  # another thread may be importing it: this waits
         return importlib.import_module(name)
+    from relax_mlir.lazy import collector_paused
     from relax_mlir.memory_left import IMPORTS, reported, require
 
-    with reported(name):
+    with reported(name), collector_paused():
         require(name, IMPORTS)
         return importlib.import_module(name)
 

@@ -143,7 +143,7 @@ def library(name: str) -> Any:  # noqa: ANN401 - the shared libraries are untype
     return importlib.import_module(f"{libraries.__name__}.{name}")
 
 
-# When the bindings meet an op of a dialect in `OWN`, they import this package's module instead of their own.
+# When the bindings meet an op of a dialect in `OWN`, they import this package's module instead of theirs.
 _lookup = library("_mlir").globals
 _lookup.dialect_search_modules = [__name__, *_lookup.dialect_search_modules]
 

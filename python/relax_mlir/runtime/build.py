@@ -15,7 +15,7 @@ from relax_mlir.dialects.constants import require
 from relax_mlir.dialects.types import remembered_types
 from relax_mlir.error import ArgumentError, UnsupportedError, expect
 from relax_mlir.ir_module import IRModule
-from relax_mlir.lazy import Hook
+from relax_mlir.lazy import Hook, collector_paused
 from relax_mlir.memory_left import promised
 from relax_mlir.runtime.build_setup import (
     CompileReport,
@@ -164,8 +164,9 @@ def _build_native(mod: IRModule, target: Target, options: Options) -> Executable
         executable.compile_report = CompileReport({"cache": perf_counter() - started}, from_cache=True)
         return executable
     # Code from the cache does without the lowering.
-    from relax_mlir.lowering.legalize.expose_prim_funcs import require_entries
-    from relax_mlir.runtime.compile_native import compile_native
+    with collector_paused():
+        from relax_mlir.lowering.legalize.expose_prim_funcs import require_entries
+        from relax_mlir.runtime.compile_native import compile_native
 
     with _required_passes(), short_switch_interval(), remembered_types():
         mod.verify()
