@@ -199,6 +199,19 @@ class Tensor(StructInfo):
             return None
         return tuple(d for d in self.shape if d is not None)
 
+    @property
+    def dims(self) -> tuple[Dim, ...]:
+        """The shape, where every dimension is known."""
+        shape = self.known_shape
+        assert shape is not None
+        return shape
+
+    @property
+    def element(self) -> DType:
+        """The dtype, where it is known."""
+        assert self.dtype is not None
+        return self.dtype
+
     def with_dtype(self, dtype: str | DType | None) -> Tensor:
         return Tensor(self.shape, dtype)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from relax_mlir.error import ArgumentError, UnknownNameError
 from relax_mlir.lowering.analysis.check_bounds import CheckBounds
@@ -176,6 +175,10 @@ def _up_to(all_phases: Sequence[Phase], last: str) -> list[Phase]:
     return list(all_phases[: names.index(last) + 1])
 
 
+PIPELINES: dict[str, type[NamedPipeline]] = {}
+"""Named pipelines: all phases up to and including that of a level."""
+
+
 @dataclass(frozen=True)
 class NamedPipeline(PipelinePass):
     """The phases up to and including one.
@@ -185,6 +188,11 @@ class NamedPipeline(PipelinePass):
 
     target: str = "cpu"
     start: str = ""
+
+    def __init_subclass__(cls, name: str) -> None:
+        cls.name = name
+        PIPELINES[name] = cls
+        super().__init_subclass__()
 
     def passes(self) -> Sequence[Pass]:
         """The phases as passes.
@@ -203,75 +211,40 @@ class NamedPipeline(PipelinePass):
         return [CheckLegality(self.start), *(phase.as_pass() for phase in rest)]
 
 
-class RelaxToRelax(NamedPipeline):
+class RelaxToRelax(NamedPipeline, name="relax-to-relax"):
     """Relax-to-Relax passes."""
 
-    name: ClassVar[str] = "relax-to-relax"
 
-
-class RelaxToCalls(NamedPipeline):
+class RelaxToCalls(NamedPipeline, name="relax-to-calls"):
     """Down to calls of prim funcs."""
 
-    name: ClassVar[str] = "relax-to-calls"
 
-
-class RelaxToExplicitMemory(NamedPipeline):
+class RelaxToExplicitMemory(NamedPipeline, name="relax-to-explicit-memory"):
     """Down to tensors in planned storages."""
 
-    name: ClassVar[str] = "relax-to-explicit-memory"
 
-
-class RelaxToVm(NamedPipeline):
+class RelaxToVm(NamedPipeline, name="relax-to-vm"):
     """Down to builtins of the virtual machine and a shape heap."""
 
-    name: ClassVar[str] = "relax-to-vm"
 
-
-class RelaxToTensors(NamedPipeline):
+class RelaxToTensors(NamedPipeline, name="relax-to-tensors"):
     """Down to linalg on tensors."""
 
-    name: ClassVar[str] = "relax-to-tensors"
 
-
-class RelaxToMemrefs(NamedPipeline):
+class RelaxToMemrefs(NamedPipeline, name="relax-to-memrefs"):
     """Down to linalg on memrefs."""
 
-    name: ClassVar[str] = "relax-to-memrefs"
 
-
-class RelaxToKernels(NamedPipeline):
+class RelaxToKernels(NamedPipeline, name="relax-to-kernels"):
     """Down to loops and vectors."""
 
-    name: ClassVar[str] = "relax-to-kernels"
 
-
-class RelaxToFlat(NamedPipeline):
+class RelaxToFlat(NamedPipeline, name="relax-to-flat"):
     """Down to functions of blocks and branches."""
 
-    name: ClassVar[str] = "relax-to-flat"
 
-
-class RelaxToLlvm(NamedPipeline):
+class RelaxToLlvm(NamedPipeline, name="relax-to-llvm"):
     """Down to the LLVM dialect."""
-
-    name: ClassVar[str] = "relax-to-llvm"
-
-
-PIPELINES: dict[str, type[NamedPipeline]] = {
-    each.name: each
-    for each in (
-        RelaxToRelax,
-        RelaxToCalls,
-        RelaxToExplicitMemory,
-        RelaxToVm,
-        RelaxToTensors,
-        RelaxToMemrefs,
-        RelaxToKernels,
-        RelaxToFlat,
-        RelaxToLlvm,
-    )
-}
-"""Named pipelines: all phases up to and including that of a level."""
 
 
 # Optimisation levels: the lowering passes that each level of a `PassContext` runs, and those that are required.

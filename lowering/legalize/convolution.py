@@ -19,7 +19,6 @@ from relax_mlir.dialects.convolution import (
     Conv3dTransposeOp,
     Convolution,
 )
-from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.pooling import has_windows
 from relax_mlir.dialects.types import StructInfo, Tensor
 from relax_mlir.expr import Attrs
@@ -52,8 +51,7 @@ from relax_mlir.te import Tensor as TETensor
 def legalize_convolution(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     """Lower to sums over windows, which are GEMMs: the rows are the filters, the columns the windows."""
     conv, result = Convolution.of(op.args), op.results[0]
-    assert result.dtype is not None
-    wide = result.with_dtype(compute_dtype(result.dtype))
+    wide = result.with_dtype(compute_dtype(result.element))
     data, weight = op.operands
     unsure = _unsure(conv, data, weight)
     if conv.groups == 1 and _is_product(conv, weight):
@@ -70,7 +68,7 @@ def legalize_convolution(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
 
     key = (conv.strides, conv.dilation, conv.groups, conv.data, conv.kernel, conv.out, unsure)
     sums = lz.prim(_name(conv), [data, weight], [wide], body, pattern="out_fusable", key=key)
-    return [cast(lz, sums[0], result.dtype)]
+    return [cast(lz, sums[0], result.element)]
 
 
 def _unsure(conv: Convolution, data: Arg, weight: Arg) -> tuple[str, ...]:
@@ -86,9 +84,7 @@ def _unsure(conv: Convolution, data: Arg, weight: Arg) -> tuple[str, ...]:
 
 def _has_windows(conv: Convolution, data: Arg, weight: Arg, wide: Tensor) -> bool:
     """True if a generated kernel reads windows in place (see `match_windows`)."""
-    operand, kernel, total = (
-        str(_known(info.dtype).storage_type()) for info in (data.info, weight.info, wide)
-    )
+    operand, kernel, total = (str(info.element.storage_type()) for info in (data.info, weight.info, wide))
     product = GemmKernel(operand, total)
     return operand == kernel and (
         computes(Kind.DEPTHWISE, product) if _is_depthwise(conv, weight) else reads_windows(product)
@@ -108,8 +104,8 @@ def _sums_over_windows(
     plain = replace(conv, data=f"NC{conv.spatial}", kernel=f"OI{conv.spatial}", out=f"NC{conv.spatial}")
     images = _reordered(lz, f"{_name(conv)}_data", data, conv.data, plain.data)
     kernels = _reordered(lz, f"{_name(conv)}_kernels", weight, conv.kernel, plain.kernel)
-    sizes = dict(zip(conv.out, result.known_shape or (), strict=True))
-    shape = Tensor([sizes[letter] for letter in plain.out], compute_dtype(_known(result.dtype)))
+    sizes = dict(zip(conv.out, result.dims, strict=True))
+    shape = Tensor([sizes[letter] for letter in plain.out], compute_dtype(result.element))
     key = (conv.strides, conv.dilation, conv.groups, conv.before, conv.after, unsure)
     loops = Loops.of(plain, depthwise=_is_depthwise(plain, kernels))
 
@@ -119,7 +115,7 @@ def _sums_over_windows(
 
     sums = lz.prim(_name(conv), [images, kernels], [shape], body, pattern="out_fusable", key=key)[0]
     if conv.out == plain.out:
-        return cast(lz, sums, _known(result.dtype))
+        return cast(lz, sums, result.element)
     return _reordered(lz, f"{_name(conv)}_out", sums, plain.out, conv.out, result)
 
 
@@ -147,9 +143,8 @@ def _product(
     lz: Legalizer, conv: Convolution, data: Arg, weight: Arg, result: Tensor, unsure: tuple[str, ...]
 ) -> Arg:
     """The convolution in one group, as a GEMM."""
-    assert result.dtype is not None
-    wide = compute_dtype(result.dtype)
-    sizes = dict(zip(conv.out, result.known_shape or (), strict=True))
+    wide = compute_dtype(result.element)
+    sizes = dict(zip(conv.out, result.dims, strict=True))
     kernel = dict(zip(conv.kernel, weight.shape, strict=True))
     rows = [sizes["N"], *(sizes[letter] for letter in conv.spatial)]
     window = [*(kernel[letter] for letter in conv.spatial), kernel["I"]]
@@ -183,8 +178,7 @@ def _is_product(conv: Convolution, weight: Arg) -> bool:
 
 def _product_of_channels(lz: Legalizer, conv: Convolution, data: Arg, weight: Arg, result: Tensor) -> Arg:
     """The convolution with windows of one element: per image, the GEMM of the filters and its channels."""
-    assert result.dtype is not None
-    wide = compute_dtype(result.dtype)
+    wide = compute_dtype(result.element)
     batch, channels, *spatial = data.shape
     places = symbolic.product(spatial)
     images = reshaped(data, [batch, channels, places])
@@ -195,13 +189,13 @@ def _product_of_channels(lz: Legalizer, conv: Convolution, data: Arg, weight: Ar
         return [contraction(prim, [1, 3], [0, 3, 2], zeroed(prim))]
 
     product = lz.prim("matmul", [kernels, images], [shape], body, pattern="out_fusable", key="channels")
-    return reshaped(cast(lz, product[0], result.dtype), [batch, weight.shape[0], *spatial])
+    return reshaped(cast(lz, product[0], result.element), [batch, weight.shape[0], *spatial])
 
 
 def _patches(lz: Legalizer, conv: Convolution, data: Arg, patches: Tensor, unsure: tuple[str, ...]) -> Arg:
     """The elements of `data` in the window of each element of the result."""
     loops = Loops(conv, ("N", *conv.spatial, *conv.spatial.lower(), "I"), ())
-    source, target = _known(data.info.dtype), _known(patches.dtype)
+    source, target = data.info.element, patches.element
 
     def body(prim: PrimBody) -> Sequence[ir.Value]:
         require_windows(prim, conv.op, unsure, f"N{conv.spatial}")
@@ -215,7 +209,7 @@ def _patches(lz: Legalizer, conv: Convolution, data: Arg, patches: Tensor, unsur
 
 def permuted(lz: Legalizer, name: str, value: Arg, order: Sequence[int], result: Tensor) -> Arg:
     """Permute `value`: dimension ``order[i]`` becomes dimension i, in the dtype of `result`."""
-    source, target, rank = _known(value.info.dtype), _known(result.dtype), len(order)
+    source, target, rank = value.info.element, result.element, len(order)
     if list(order) == list(range(rank)):
         return cast(lz, value, target)
 
@@ -307,8 +301,7 @@ class Loops:
         weight = _split(prim, prim.ins[1], prim.in_infos[1], conv.kernel.index("O"), groups)
         channel = conv.out.index("C")
         target = _split(prim, zeroed(prim), prim.out_infos[0], channel, groups)
-        dtypes = [info.dtype for info in (*prim.in_infos, *prim.out_infos)]
-        first, second, out = (_known(dtype) for dtype in dtypes)
+        first, second, out = (info.element for info in (*prim.in_infos, *prim.out_infos))
 
         def element(a: Scalar, b: Scalar, total: Scalar) -> Scalar:
             return add(out, total, multiply(out, convert(first, out, a), convert(second, out, b)))
@@ -325,17 +318,11 @@ def _in_groups(conv: Convolution, letter: str, channel: str) -> list[str]:
     return ["G", letter] if letter == channel and conv.groups > 1 else [letter]
 
 
-def _known(dtype: DType | None) -> DType:
-    assert dtype is not None
-    return dtype
-
-
 def _split(prim: PrimBody, value: ir.Value, info: Tensor, axis: int, groups: int) -> ir.Value:
     """Split dimension `axis` of a tensor into groups: a view."""
     if groups == 1:
         return value
-    shape = info.known_shape
-    assert shape is not None
+    shape = info.dims
     sizes, channels = sizes_of(prim, value), symbolic.floordiv(shape[axis], groups)
     sizes[axis : axis + 1] = [groups, channels if isinstance(channels, int) else prim.index(channels)]
     parts = [[i] if i < axis else [i + 1] for i in range(len(shape))]
@@ -364,7 +351,7 @@ def _joined(value: ir.Value, type_: ir.Type, axis: int, groups: int) -> ir.Value
 def legalize_transposed_convolution(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     data, weight = op.operands
     conv, result = Convolution.of(op.args), op.results[0]
-    wide, letters = compute_dtype(_known(result.dtype)), f"NC{conv.spatial}"
+    wide, letters = compute_dtype(result.element), f"NC{conv.spatial}"
     images = _in_order(lz, "data", cast(lz, data, wide), conv.data, letters)
     kernels = _in_order(lz, "kernels", cast(lz, weight, wide), conv.kernel, f"IO{conv.spatial}")
     products = _products(lz, conv, images, kernels)
@@ -459,8 +446,7 @@ def _added(lz: Legalizer, conv: Convolution, products: Arg, images: Arg, kernels
 
 def _cut(lz: Legalizer, conv: Convolution, sums: Arg, result: Tensor) -> Arg:
     """Crop the padding, and convert to the layout and the dtype of the result."""
-    source, target = dtype_of(sums), result.dtype
-    assert target is not None
+    source, target = dtype_of(sums), result.element
     letters = f"NC{conv.spatial}"
     offsets = dict(zip(conv.spatial, conv.before, strict=True))
     rank = len(letters)
@@ -645,6 +631,6 @@ def grouped(attrs: Attrs, inputs: Sequence[TETensor], out_type: StructInfo) -> T
         attrs.dilation,
         attrs.groups,
         _wide_dtype(dtype),
-        counts=(out_type.known_shape or ())[2:],
+        counts=out_type.dims[2:],
     )
     return sums if sums.dtype == dtype else sums.astype(dtype)

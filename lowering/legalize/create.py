@@ -48,8 +48,7 @@ def legalize_full(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
 
 @lower(*(f"relax.{name}" for name in VALUES))
 def legalize_filled(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
-    dtype, value = op.results[0].dtype, VALUES[op.args.op]
-    assert dtype is not None
+    dtype, value = op.results[0].element, VALUES[op.args.op]
     return elementwise_prim(lz, replace(op, operands=()), lambda: const(dtype, value))
 
 
@@ -57,8 +56,7 @@ def legalize_filled(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
 def legalize_arange(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     """``start + i * step``: in int64 for integer bounds, in float64 for float bounds, then converted."""
     start, end, step = arange_bounds(op.args)
-    dtype = op.results[0].dtype
-    assert dtype is not None
+    dtype = op.results[0].element
     work = dtypes.dtype("float64" if isinstance(start, float) else "int64")
 
     def build(prim: PrimBody) -> Sequence[ir.Value]:
@@ -92,22 +90,16 @@ RELATIONS = {"eye": _P.eq, "eye_like": _P.eq, "tril": _P.sle, "triu": _P.sge}
 
 
 def _is_kept(op: OpCall) -> Scalar:
-    rank = len(op.results[0].known_shape or ())
+    rank = len(op.results[0].dims)
     offset = arith.subi(linalg.IndexOp(rank - 1).result, linalg.IndexOp(rank - 2).result)
     k = arith.constant(ir.IndexType.get(), op.args.int_attr("k"))
     return arith.cmpi(RELATIONS[op.args.op], offset, k)
 
 
-def _dtype(op: OpCall) -> DType:
-    dtype = op.results[0].dtype
-    assert dtype is not None
-    return dtype
-
-
 @lower(EyeOp, EyeLikeOp)
 def legalize_eye(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     """Fill the result by position; no input is read."""
-    op, dtype = replace(op, operands=()), _dtype(op)
+    op, dtype = replace(op, operands=()), op.results[0].element
     key = op.args.int_attr("k")
     return elementwise_prim(
         lz, op, lambda: select(dtype, _is_kept(op), const(dtype, 1), const(dtype, 0)), key=key
@@ -116,7 +108,7 @@ def legalize_eye(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
 
 @lower(TrilOp, TriuOp)
 def legalize_triangle(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
-    dtype = _dtype(op)
+    dtype = op.results[0].element
     key = op.args.int_attr("k")
     return elementwise_prim(lz, op, lambda x: select(dtype, _is_kept(op), x, const(dtype, 0)), key=key)
 

@@ -55,8 +55,7 @@ def legalize_float_test(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     dtype = dtype_of(op.operands[0])
     test, answer = FLOAT_TESTS[op.args.op]
     if not dtype.is_float:
-        result = op.results[0].dtype
-        assert result is not None
+        result = op.results[0].element
         return elementwise_prim(lz, op, lambda x: const(result, answer))
     rule = widened_test(test)
     return elementwise_prim(lz, op, lambda x: rule(dtype, x))
@@ -65,8 +64,7 @@ def legalize_float_test(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
 @lower(AstypeOp)
 def legalize_astype(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     """Convert the dtype; return the tensor itself if it already has it."""
-    source, target = dtype_of(op.operands[0]), op.results[0].dtype
-    assert target is not None
+    source, target = dtype_of(op.operands[0]), op.results[0].element
     if source == target:
         return op.operands
     return elementwise_prim(lz, op, lambda x: convert(source, target, x))

@@ -60,8 +60,7 @@ def legalize_dynamic_strided_slice(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
 
 def _places(prim: PrimBody) -> Sequence[ir.Value]:
     """The first index, the number of elements and the step along each dimension, like Python's ``slice.indices``."""
-    shape = prim.in_infos[0].known_shape
-    assert shape is not None
+    shape = prim.in_infos[0].dims
     outs = list(prim.outs)
     for axis in range(len(shape)):
         at = [prim.index(axis)]

@@ -40,8 +40,7 @@ def operand_map(info: Tensor, axes: Sequence[int], sizes: Sequence[Dim], loops: 
 
     `sizes`: the sizes of the parallel loops, which come first.
     """
-    shape = info.known_shape
-    assert shape is not None
+    shape = info.dims
     exprs = [
         ir.AffineConstantExpr.get(0)
         if dim == 1 and axis < len(sizes) and sizes[axis] != 1
@@ -58,18 +57,16 @@ def contraction(prim: PrimBody, axes1: Sequence[int], axes2: Sequence[int], out:
     the first input. Inputs narrower than the output are converted first.
     """
     out_info = prim.out_infos[0]
-    sizes = out_info.known_shape
-    assert sizes is not None and out_info.dtype is not None
+    sizes = out_info.dims
     loops = len(sizes) + 1
     maps = [
         operand_map(info, axes, sizes, loops)
         for info, axes in zip(prim.in_infos[:2], (axes1, axes2), strict=True)
     ]
     out_map = ir.AffineMap.get(loops, 0, [ir.AffineDimExpr.get(i) for i in range(loops - 1)])
-    dtype, sources = out_info.dtype, [info.dtype for info in prim.in_infos[:2]]
+    dtype, sources = out_info.element, [info.element for info in prim.in_infos[:2]]
 
     def body(a: ir.Value, b: ir.Value, total: ir.Value) -> ir.Value:
-        assert sources[0] is not None and sources[1] is not None
         product = multiply(dtype, convert(sources[0], dtype, a), convert(sources[1], dtype, b))
         return add(dtype, total, product)
 
@@ -79,8 +76,7 @@ def contraction(prim: PrimBody, axes1: Sequence[int], axes2: Sequence[int], out:
 
 def zeroed(prim: PrimBody) -> ir.Value:
     """The first output of a prim func, filled with zeros."""
-    dtype = prim.out_infos[0].dtype
-    assert dtype is not None
+    dtype = prim.out_infos[0].element
     filled: ir.Value = linalg.fill(const(dtype, 0), outs=[prim.outs[0]])
     return filled
 
@@ -88,17 +84,17 @@ def zeroed(prim: PrimBody) -> ir.Value:
 @lower(MatmulOp)
 def legalize_matmul(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     result = op.results[0]
-    assert result.dtype is not None
-    wide = result.with_dtype(compute_dtype(result.dtype))
+    wide = result.with_dtype(compute_dtype(result.element))
     body = matrices if _is_plain(op.operands, wide) else _batched
     products = lz.prim("matmul", op.operands, [wide], body, pattern="out_fusable")
-    return [cast(lz, products[0], result.dtype)]
+    return [cast(lz, products[0], result.element)]
 
 
 def _is_plain(operands: Sequence[Arg], out: Tensor) -> bool:
     """True for two matrices of the accumulator's dtype, which is not bool: what ``linalg.matmul`` computes."""
-    assert out.dtype is not None
-    return out.dtype.kind != "bool" and all(len(a.shape) == 2 and a.info.dtype == out.dtype for a in operands)
+    return out.element.kind != "bool" and all(
+        len(a.shape) == 2 and a.info.dtype == out.dtype for a in operands
+    )
 
 
 def matrices(prim: PrimBody) -> Sequence[ir.Value]:

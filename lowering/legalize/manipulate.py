@@ -192,8 +192,7 @@ def _key(slices: dict[int, Slice]) -> tuple[tuple[int, str, int], ...]:
 def legalize_take(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     x, indices = op.operands
     axis, mode = take_axis(op.args, len(x.shape)), op.args.str_attr("mode")
-    dtype, known = indices.info.dtype, x.info.dtype
-    assert dtype is not None and known is not None
+    dtype, known = dtype_of(indices), dtype_of(x)
     index_rank, rank = len(indices.shape), len(op.results[0].shape or ())
     if mode == "check" or (0 < axis == len(x.shape) - 1 and mode in ("clip", "wrap")):
         indices, mode = _places(lz, x, indices, axis, mode), "known"
@@ -249,8 +248,7 @@ def _longer(value: ir.Value) -> ir.Type:
 
 def _places(lz: Legalizer, x: Arg, indices: Arg, axis: int, mode: str) -> Arg:
     """The positions along an axis that indices refer to, computed once for all rows."""
-    dtype, info = indices.info.dtype, Tensor(indices.info.shape, "int64")
-    assert dtype is not None
+    dtype, info = dtype_of(indices), Tensor(indices.info.shape, "int64")
 
     def body(prim: PrimBody) -> Sequence[ir.Value]:
         last, rank = _last(prim, prim.ins[1], axis), len(indices.shape)
@@ -349,8 +347,7 @@ def _element(prim: PrimBody, place: Sequence[Index], valid: ir.Value | None, def
     16-bit floats pass through the branch as float32: targets without them call library functions for values that cross
     a branch.
     """
-    source, dtype = prim.ins[0], prim.in_infos[0].dtype
-    assert dtype is not None
+    source, dtype = prim.ins[0], prim.in_infos[0].element
     if valid is None:
         return tensor.extract(source, list(place))
     wide = compute_dtype(dtype)
@@ -480,8 +477,7 @@ def _spread(lz: Legalizer, op: OpCall, x: Arg, shape: Sequence[Dim], kept: Seque
         return generic(prim.ins, maps[0], prim.outs, maps[1], ["parallel"] * rank, lambda item, _: item)
 
     found = lz.prim(op.args.op, [x], [made], body, pattern="opaque", key=tuple(kept))[0]
-    assert result.known_shape is not None
-    view = reshape(Value(found.ssa), result.known_shape)
+    view = reshape(Value(found.ssa), result.dims)
     return Arg(view.ssa, result)
 
 

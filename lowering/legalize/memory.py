@@ -23,8 +23,7 @@ def legalize_memory_view(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     """Assemble each element from pieces of equal size, the largest that is aligned in both tensors."""
     x, result = op.operands[0], op.results[0]
     offset = view_offset(op.args)
-    assert x.info.dtype is not None and result.dtype is not None
-    pieces = Pieces(x.info.dtype, result.dtype, offset)
+    pieces = Pieces(x.info.element, result.element, offset)
     spans = view_bytes(x.info, result, offset)
     assert spans is not None
     fits = symbolic.prove_less_equal(spans[1], spans[0]) and symbolic.prove_less_equal(0, offset)

@@ -224,8 +224,7 @@ class Rows:
         self, prim: PrimBody, axes: Sequence[int], data: ir.Value | None = None, out: ir.Value | None = None
     ) -> None:
         """`data` and `out`: views of the prim func's first input and output, if these have another shape."""
-        dtype = prim.in_infos[0].dtype
-        assert dtype is not None
+        dtype = prim.in_infos[0].element
         self._prim, self._axes = prim, list(axes)
         self._data = prim.ins[0] if data is None else data
         self._out = prim.outs[0] if out is None else out
@@ -359,9 +358,7 @@ class _Reference:
     """The body of the prim func: scores, weights, and sums of values, each computed as a whole tensor."""
 
     def __init__(self, prim: PrimBody, scale: float | None, causal: str | None) -> None:
-        dtype = prim.in_infos[0].dtype
-        query, key = prim.in_infos[0].known_shape, prim.in_infos[1].known_shape
-        assert dtype is not None and query is not None and key is not None
+        dtype, query, key = prim.in_infos[0].element, prim.in_infos[0].dims, prim.in_infos[1].dims
         self.prim, self.scale, self.causal = prim, scale, causal
         self.dtype, self.wide = dtype, compute_dtype(dtype)
         self.shape: tuple[Dim, ...] = (query[0], query[2], query[1], key[1])
@@ -376,8 +373,7 @@ class _Reference:
         weights = self._softmax(self._masked(scores, *bias))
         if self.dtype == self.wide:
             return [self._sum(weights, value, (0, 2, 1, 4), (0, 4, 2, 3), self.prim.outs[0], grouped=2)]
-        last = self.prim.out_infos[0].known_shape
-        assert last is not None
+        last = self.prim.out_infos[0].dims
         batch, heads, queries, _ = self.sizes
         sums = self._empty([batch, queries, heads, self._size(2, last, 3)])
         sums = self._sum(weights, value, (0, 2, 1, 4), (0, 4, 2, 3), sums, grouped=2)
@@ -428,7 +424,7 @@ class _Reference:
 
         maps = [identity(4)]
         if bias:
-            maps.append(broadcast_map(self.prim.in_infos[3].known_shape or (), self.shape))
+            maps.append(broadcast_map(self.prim.in_infos[3].dims, self.shape))
         return self._elementwise([scores, *bias], self._empty(self.sizes), body, maps)[0]
 
     def _elementwise(
@@ -469,8 +465,7 @@ class _Reference:
         element = self.wide.storage_type()
         if self.scale is not None:
             return arith.constant(element, self.scale)
-        query = self.prim.in_infos[0].known_shape
-        assert query is not None
+        query = self.prim.in_infos[0].dims
         if isinstance(query[3], int):
             return arith.constant(element, 1.0 / pymath.sqrt(max(query[3], 1)))
         size = arith.maxui(self.prim.dim(self.prim.ins[0], 3), self.prim.index(1))
@@ -492,7 +487,7 @@ class _Reference:
 @lower(BatchNormOp)
 def legalize_batch_norm(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     data, gamma, beta, *moving = op.operands
-    args, dtype = op.args, _known(data.info.dtype)
+    args, dtype = op.args, data.info.element
     axis, wide = normalize_axis(args.op, args.int_attr("axis"), len(data.shape)), compute_dtype(dtype)
     used = moving
     if args.bool_attr("training"):
@@ -512,7 +507,7 @@ def legalize_batch_norm(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
 
 def _statistics(lz: Legalizer, data: Arg, axis: int, wide: DType) -> list[Arg]:
     """Mean and biased variance of each channel."""
-    dtype = _known(data.info.dtype)
+    dtype = data.info.element
     count = symbolic.product([dim for i, dim in enumerate(data.shape) if i != axis])
     result = Tensor([data.shape[axis]], wide)
 
@@ -537,7 +532,7 @@ def _mean(
     term: Callable[..., Scalar],
 ) -> Arg:
     """The mean of the terms of each channel; NaN without elements."""
-    wide, rank = _known(result.dtype), len(ins[0].shape)
+    wide, rank = result.element, len(ins[0].shape)
 
     def body(prim: PrimBody) -> Sequence[ir.Value]:
         channel = projection(rank, [axis])
@@ -555,7 +550,7 @@ def _mean(
 
 def _updated(lz: Legalizer, old: Arg, new: Arg, momentum: float, result: Tensor) -> Arg:
     """Update a moving average after a batch."""
-    source, wide, target = _known(old.info.dtype), _known(new.info.dtype), _known(result.dtype)
+    source, wide, target = old.info.element, new.info.element, result.element
 
     def element(before: Scalar, batch: Scalar, _: Scalar) -> Scalar:
         kept = arith.mulf(const(wide, 1 - momentum), convert(source, wide, before))
@@ -578,8 +573,8 @@ def _normalised(
     center: bool,
 ) -> Arg:
     """Normalise the elements by mean and variance, with gamma and beta if they are used."""
-    dtype, rank = _known(data.info.dtype), len(data.shape)
-    wide, kinds = compute_dtype(dtype), [_known(p.info.dtype) for p in parameters]
+    dtype, rank = data.info.element, len(data.shape)
+    wide, kinds = compute_dtype(dtype), [p.info.element for p in parameters]
 
     def element(*scalars: Scalar) -> Scalar:
         x, *given, _ = scalars
@@ -598,11 +593,6 @@ def _normalised(
 
     key = (axis, epsilon, scale, center)
     return lz.prim("batch_norm", [data, *parameters], [result], body, pattern="broadcast", key=key)[0]
-
-
-def _known(dtype: DType | None) -> DType:
-    assert dtype is not None
-    return dtype
 
 
 # Legalisation of group norm and instance norm: one prim func each, which names a kernel that may replace it.

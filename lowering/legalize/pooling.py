@@ -45,9 +45,8 @@ if TYPE_CHECKING:
 @lower(MaxPool1dOp, MaxPool2dOp, MaxPool3dOp, AvgPool1dOp, AvgPool2dOp, AvgPool3dOp)
 def legalize_pooling(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     pool, result = Pooling.of(op.args), op.results[0]
-    assert result.dtype is not None
-    wide = compute_dtype(result.dtype) if pool.is_mean else result.dtype
-    neutral = 0 if pool.is_mean else extreme(result.dtype, lowest=True)
+    wide = compute_dtype(result.element) if pool.is_mean else result.element
+    neutral = 0 if pool.is_mean else extreme(result.element, lowest=True)
     found = _reduced(lz, pool, op.operands[0], result.with_dtype(wide), neutral)
     if pool.is_mean:
         return [_means(lz, pool, op.operands[0], found, result)]
@@ -70,7 +69,7 @@ def _ends(pool: Pooling) -> tuple[int, ...]:
 
 def _reduced(lz: Legalizer, pool: Pooling, data: Arg, result: Tensor, neutral: float) -> Arg:
     """The sum or the maximum of each window."""
-    source, target = _known(data.info.dtype), _known(result.dtype)
+    source, target = data.info.element, result.element
     loops = (*pool.out, *pool.spatial.lower())
 
     def loop(name: str) -> ir.AffineExpr:
@@ -111,7 +110,7 @@ def _reduced(lz: Legalizer, pool: Pooling, data: Arg, result: Tensor, neutral: f
 
 def _means(lz: Legalizer, pool: Pooling, data: Arg, sums: Arg, result: Tensor) -> Arg:
     """Divide sums by the number of elements that count in each window."""
-    wide, target = _known(sums.info.dtype), _known(result.dtype)
+    wide, target = sums.info.element, result.element
     if not pool.ceil and (pool.includes_padding or not any((*pool.before, *pool.after))):
         elements = math.prod(pool.size)
 
@@ -143,7 +142,7 @@ def _may_see_nothing(pool: Pooling, data: Arg) -> bool:
 
 def _finite(lz: Legalizer, pool: Pooling, data: Arg, found: Arg, result: Tensor) -> Arg:
     """The maxima, with the lowest finite value for windows without elements."""
-    dtype = _known(result.dtype)
+    dtype = result.element
 
     def greatest(value: Scalar, count: Index) -> Scalar:
         is_empty = arith.cmpi(arith.CmpIPredicate.eq, count, arith.constant(ir.IndexType.get(), 0))
@@ -215,11 +214,6 @@ def _as_float(count: Index, dtype: DType) -> Scalar:
     return arith.sitofp(dtype.storage_type(), wide)
 
 
-def _known(dtype: DType | None) -> DType:
-    assert dtype is not None
-    return dtype
-
-
 # Adaptive pooling by topi, or as a reduction if one window covers the whole input.
 
 AVERAGES = (AdaptiveAvgPool1dOp, AdaptiveAvgPool2dOp, AdaptiveAvgPool3dOp)
@@ -231,9 +225,9 @@ def _adaptive(attrs: Attrs, data: TETensor, out_type: StructInfo, kind: str) -> 
     from relax_mlir import topi  # most modules have no tensor expressions
     from relax_mlir.topi.manipulate import reordered
 
-    assert isinstance(out_type, Tensor) and out_type.known_shape is not None
+    assert isinstance(out_type, Tensor)
     letters = SPATIAL[len(attrs.layout) - 2]
-    sizes = dict(zip(attrs.out_layout, out_type.known_shape, strict=True))
+    sizes = dict(zip(attrs.out_layout, out_type.dims, strict=True))
     wide = compute_dtype(dtypes.dtype(data.dtype)).name if kind == "avg" else data.dtype
     given = data if wide == data.dtype else topi.cast(data, wide)
     function = {1: topi.nn.adaptive_pool1d, 2: topi.nn.adaptive_pool, 3: topi.nn.adaptive_pool3d}[
@@ -262,8 +256,8 @@ def adaptive_maximum(attrs: Attrs, inputs: Sequence[TETensor], out_type: StructI
 
 def _is_one_window(attrs: Attrs, inputs: Sequence[TETensor], out_type: StructInfo) -> bool:
     """True if one window covers the whole input, in the layout of the result."""
-    assert isinstance(out_type, Tensor) and out_type.known_shape is not None
-    sizes = dict(zip(attrs.out_layout, out_type.known_shape, strict=True))
+    assert isinstance(out_type, Tensor)
+    sizes = dict(zip(attrs.out_layout, out_type.dims, strict=True))
     spatial = SPATIAL[len(attrs.layout) - 2]
     return bool(attrs.out_layout == attrs.layout) and all(sizes[letter] == 1 for letter in spatial)
 

@@ -21,9 +21,7 @@ from relax_mlir.symbolic import Dim
 
 def dtype_of(arg: Arg) -> DType:
     """The dtype of a tensor; the legaliser has checked that it is known."""
-    dtype = arg.info.dtype
-    assert dtype is not None
-    return dtype
+    return arg.info.element
 
 
 def prim_name(op: OpCall, dtype: DType) -> str:
@@ -35,10 +33,9 @@ def elementwise(body: ScalarBody) -> Callable[[PrimBody], Sequence[ir.Value]]:
     """The body of a prim func that applies `body` to the scalars of its inputs, which broadcast to its one output."""
 
     def build(prim: PrimBody) -> Sequence[ir.Value]:
-        out_shape = prim.out_infos[0].known_shape
-        assert out_shape is not None
+        out_shape = prim.out_infos[0].dims
         rank = len(out_shape)
-        maps = [broadcast_map(info.known_shape or (), out_shape) for info in prim.in_infos]
+        maps = [broadcast_map(info.dims, out_shape) for info in prim.in_infos]
         return generic(
             prim.ins,
             maps,
@@ -55,8 +52,7 @@ def elementwise_prim(lz: Legalizer, op: OpCall, body: ScalarBody, key: Hashable 
     """Apply `body` to the scalars of the operands, which broadcast. `key`: what else than dtypes `body` depends on."""
     same_shape = all(arg.shape == op.results[0].shape for arg in op.operands)
     pattern: Pattern = "elementwise" if same_shape else "broadcast"
-    result = op.results[0].dtype
-    assert result is not None
+    result = op.results[0].element
     name = prim_name(op, dtype_of(op.operands[0]) if op.operands else result)
     return lz.prim(name, op.operands, op.results, elementwise(body), pattern=pattern, key=key)
 

@@ -22,7 +22,7 @@ from relax_mlir.scalars.arithmetic import (
 @lower(QuantizeOp)
 def legalize_quantize(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     """Quantise element by element; the conversion to an integer saturates."""
-    call, (data, scale, zero), target = _call(op), _dtypes(op), _target(op)
+    call, (data, scale, zero), target = _call(op), _dtypes(op), op.results[0].element
     wide = _wide(data, scale, target)
 
     def element(x: Scalar, factor: Scalar, offset: Scalar) -> Scalar:
@@ -35,7 +35,7 @@ def legalize_quantize(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
 
 @lower(DequantizeOp)
 def legalize_dequantize(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
-    call, (data, scale, zero), target = _call(op), _dtypes(op), _target(op)
+    call, (data, scale, zero), target = _call(op), _dtypes(op), op.results[0].element
     wide = _wide(target, scale, data)
 
     def element(x: Scalar, factor: Scalar, offset: Scalar) -> Scalar:
@@ -48,12 +48,6 @@ def legalize_dequantize(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
 def _dtypes(op: OpCall) -> tuple[DType, DType, DType]:
     data, scale, zero = op.operands
     return dtype_of(data), dtype_of(scale), dtype_of(zero)
-
-
-def _target(op: OpCall) -> DType:
-    dtype = op.results[0].dtype
-    assert dtype is not None
-    return dtype
 
 
 def _wide(number: DType, scale: DType, quantized: DType) -> DType:

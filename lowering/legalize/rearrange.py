@@ -25,7 +25,7 @@ from relax_mlir.topi.tag import INJECTIVE
 
 @lower(BatchFlattenOp)
 def legalize_batch_flatten(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
-    return [reshaped(op.operands[0], op.results[0].known_shape or ())]
+    return [reshaped(op.operands[0], op.results[0].dims)]
 
 
 @expression(LayoutTransformOp)
@@ -33,7 +33,7 @@ def layout_transform(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInf
     """Compute the source index of each element of the result; indices out of range are padding."""
     (x,) = inputs
     mapping = parse_index_map("layout_transform", attrs.index_map)
-    assert isinstance(out_type, TensorInfo) and out_type.known_shape is not None
+    assert isinstance(out_type, TensorInfo)
 
     def value(*i: Expr) -> Expr:
         places: list[Expr] = []
@@ -57,7 +57,7 @@ def layout_transform(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInf
             functions.all(*tests), x(*places), functions.const(attrs.pad_value, x.dtype)
         )
 
-    return computed(out_type.known_shape, value, "T_layout_transform", INJECTIVE)
+    return computed(out_type.dims, value, "T_layout_transform", INJECTIVE)
 
 
 @expression(PixelShuffleOp)
@@ -69,7 +69,7 @@ def pixel_shuffle(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) 
 @expression(PixelUnshuffleOp)
 def pixel_unshuffle(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Tensor:
     """Squares of pixels become groups of channels."""
-    assert isinstance(out_type, TensorInfo) and out_type.known_shape is not None
+    assert isinstance(out_type, TensorInfo)
     data, side = inputs[0], attrs.downscale_factor
 
     def value(*i: Expr) -> Expr:
@@ -79,4 +79,4 @@ def pixel_unshuffle(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo
             *outer, channel // (side * side), row * side + inside // side, column * side + inside % side
         )
 
-    return computed(out_type.known_shape, value, "T_pixel_unshuffle", INJECTIVE)
+    return computed(out_type.dims, value, "T_pixel_unshuffle", INJECTIVE)

@@ -113,7 +113,7 @@ def accumulator(prim: PrimBody, dtype: DType, initial: float | int) -> ir.Value:
 
 def empty_like_out(prim: PrimBody, dtype: DType) -> ir.Value:
     """An uninitialised tensor of the result's shape."""
-    shape = prim.out_infos[0].known_shape or ()
+    shape = prim.out_infos[0].dims
     sizes = [d if isinstance(d, int) else prim.dim(prim.outs[0], axis) for axis, d in enumerate(shape)]
     return tensor.empty(sizes, dtype.storage_type())
 
@@ -383,8 +383,7 @@ def _beats(dtype: DType, x: Scalar, best: Scalar, *, greatest: bool) -> tuple[Sc
 @lower(CollapseSumLikeOp, CollapseSumToOp)
 def legalize_collapse(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     data, result = op.operands[0], op.results[0]
-    target = result.known_shape
-    assert target is not None
+    target = result.dims
     axes = summed_axes(data.shape, target)
     if not axes:
         return [data]
@@ -406,8 +405,7 @@ COMBINE = {"cumsum": (arithmetic.add, 0), "cumprod": (arithmetic.multiply, 1)}
 @lower(CumsumOp, CumprodOp)
 def legalize_scan(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     name, exclusive, result = op.args.op, op.args.bool_attr("exclusive"), op.results[0]
-    assert result.dtype is not None
-    data = cast(lz, op.operands[0], result.dtype)
+    data = cast(lz, op.operands[0], result.element)
     if op.args.is_unit("axis"):
         data, axis = _flat(data), 0
     else:
@@ -440,8 +438,7 @@ def scan_dtype(dtype: DType) -> DType:
 
 def _scan(prim: PrimBody, name: str, axis: int, exclusive: bool) -> Sequence[ir.Value]:
     data, out = prim.ins[0], prim.outs[0]
-    dtype = prim.out_infos[0].dtype
-    assert dtype is not None
+    dtype = prim.out_infos[0].element
     if is_empty(prim.out_infos[0]):
         return [out]  # upstream refuses a slice that begins at the end
     wide = scan_dtype(dtype)

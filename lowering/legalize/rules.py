@@ -54,9 +54,7 @@ class Arg:
     @property
     def shape(self) -> tuple[Dim, ...]:
         """Symbolic dimensions; ops on unknown ones are not legalised here."""
-        shape = self.info.known_shape
-        assert shape is not None
-        return shape
+        return self.info.dims
 
 
 @dataclass(frozen=True)

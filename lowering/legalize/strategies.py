@@ -218,8 +218,7 @@ def placeholders(call: OpCall) -> list[te.Tensor]:
 
 
 def _shape(info: Tensor) -> Sequence[symbolic.Dim]:
-    shape = info.known_shape
-    assert shape is not None
+    shape = info.dims
     return shape
 
 

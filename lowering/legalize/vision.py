@@ -26,8 +26,8 @@ from relax_mlir.te import Tensor
 
 
 def _shape(info: StructInfo) -> tuple[Dim, ...]:
-    assert isinstance(info, TensorInfo) and info.known_shape is not None
-    return info.known_shape
+    assert isinstance(info, TensorInfo)
+    return info.dims
 
 
 @expression(Resize2dOp, Resize3dOp)
