@@ -398,7 +398,7 @@ def module_pass(
     required: Iterable[str] | None = None,
 ) -> Any:  # noqa: ANN401 - a pass, a pass class, or a decorator
     """Create a `ModulePass` from ``f(mod, ctx)`` or from a class with ``transform_module``."""
-    return _decorate(target, ModulePass, "run", "transform_module", _on_module, opt_level, name, required)
+    return _decorate(target, ModulePass, opt_level, name, required)
 
 
 def function_pass(
@@ -409,9 +409,7 @@ def function_pass(
     required: Iterable[str] | None = None,
 ) -> Any:  # noqa: ANN401 - a pass, a pass class, or a decorator
     """Create a `FunctionPass` from ``f(function, mod, ctx)`` or from a class with ``transform_function``."""
-    return _decorate(
-        target, FunctionPass, "run_on_function", "transform_function", _on_function, opt_level, name, required
-    )
+    return _decorate(target, FunctionPass, opt_level, name, required)
 
 
 def prim_func_pass(
@@ -422,9 +420,7 @@ def prim_func_pass(
     required: Iterable[str] | None = None,
 ) -> Any:  # noqa: ANN401 - a pass, a pass class, or a decorator
     """Create a `PrimFuncPass` from ``f(function, mod, ctx)`` or from a class with ``transform_function``."""
-    return _decorate(
-        target, PrimFuncPass, "run_on_function", "transform_function", _on_function, opt_level, name, required
-    )
+    return _decorate(target, PrimFuncPass, opt_level, name, required)
 
 
 def dataflowblock_pass(
@@ -435,28 +431,18 @@ def dataflowblock_pass(
     required: Iterable[str] | None = None,
 ) -> Any:  # noqa: ANN401 - a pass, a pass class, or a decorator
     """Create a `DataflowBlockPass` from ``f(block, mod, ctx)`` or from a class with ``transform_dataflowblock``."""
-    return _decorate(
-        target,
-        DataflowBlockPass,
-        "run_on_block",
-        "transform_dataflowblock",
-        _on_block,
-        opt_level,
-        name,
-        required,
-    )
+    return _decorate(target, DataflowBlockPass, opt_level, name, required)
 
 
 def _decorate(
     target: Any,  # noqa: ANN401 - a function or a class
     base: type,
-    method: str,
-    user_method: str,
-    adapt: Callable[[Callable[..., Any], bool], Callable[..., None]],
     opt_level: int,
     name: str | None,
     required: Iterable[str] | None,
 ) -> Any:  # noqa: ANN401 - a pass, a pass class, or a decorator
+    method, user_method, adapt = _METHODS[base]
+
     def make(target: Any) -> Any:  # noqa: ANN401 - a function or a class
         if not callable(target):
             raise ArgumentError(f"a pass is made of a function or a class, not of {target!r}")
@@ -504,3 +490,12 @@ def _on_block(function: Callable[..., Any], in_place: bool) -> Callable[..., Non
         take_block(f"pass '{self.name}'", block, function(self, block, current_module(module), ctx), in_place)
 
     return run
+
+
+_METHODS: dict[Any, tuple[str, str, Callable[[Callable[..., Any], bool], Callable[..., None]]]] = {
+    ModulePass: ("run", "transform_module", _on_module),
+    FunctionPass: ("run_on_function", "transform_function", _on_function),
+    PrimFuncPass: ("run_on_function", "transform_function", _on_function),
+    DataflowBlockPass: ("run_on_block", "transform_dataflowblock", _on_block),
+}
+"""The method of each kind of pass, the one that users' classes define, and the adapter of functions."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from relax_mlir import op as R
@@ -46,7 +46,8 @@ def conv(
         both = [total // 2 for total in totals] + [total - total // 2 for total in totals]
     else:
         both = every(0 if padding == "valid" else padding, count) * 2
-    return convolved(call, x, weight, bias, every(stride, count), both, gaps, groups)
+    steps = every(stride, count)
+    return _emitted(call, x, bias, count, lambda data: _OPS[count](data, weight, steps, both, gaps, groups))
 
 
 @rule("convolution.default")
@@ -62,13 +63,9 @@ def convolution(
     output_padding: Sequence[int],
     groups: int,
 ) -> Value:
-    count = len(call.argument(1).shape) - 2
-    stride, padding, dilation = (every(v, count) for v in (stride, padding, dilation))
     if is_transposed:
-        return transposed(
-            call, x, weight, bias, stride, padding, every(output_padding, count), groups, dilation
-        )
-    return convolved(call, x, weight, bias, stride, [*padding, *padding], dilation, groups)
+        return conv_transpose(call, x, weight, bias, stride, padding, output_padding, groups, dilation)
+    return conv(call, x, weight, bias, stride, padding, dilation, groups)
 
 
 @rule("conv_transpose1d.default", "conv_transpose2d.input", "conv_transpose3d.input")
@@ -85,46 +82,21 @@ def conv_transpose(
 ) -> Value:
     count = len(call.argument(1).shape) - 2
     steps, sides, more, gaps = (every(v, count) for v in (stride, padding, output_padding, dilation))
-    return transposed(call, x, weight, bias, steps, sides, more, groups, gaps)
+    return _emitted(
+        call,
+        x,
+        bias,
+        count,
+        lambda data: call.te(topi.nn.conv_transpose, data, weight, steps, sides, more, gaps, groups),
+    )
 
 
-def convolved(
-    call: OpCall,
-    x: Value,
-    weight: Value,
-    bias: Value | None,
-    stride: list[int],
-    padding: list[int],
-    dilation: list[int],
-    groups: int,
+def _emitted(
+    call: OpCall, x: Value, bias: Value | None, count: int, build: Callable[[Value], Value]
 ) -> Value:
-    """Emit a convolution; `padding` lists all sides before, then all sides after."""
-    count = len(stride)
+    """Emit a convolution of `x`, which may have no batch axis, and add the bias of each channel."""
     single = call.rank == count + 1
-    data = R.expand_dims(x, 0) if single else x
-    found = _OPS[count](data, weight, stride, padding, dilation, groups)
-    return _finished(call, found, bias, single=single, count=count)
-
-
-def transposed(
-    call: OpCall,
-    x: Value,
-    weight: Value,
-    bias: Value | None,
-    stride: list[int],
-    padding: list[int],
-    output_padding: list[int],
-    groups: int,
-    dilation: list[int],
-) -> Value:
-    count = len(stride)
-    single = call.rank == count + 1
-    data = R.expand_dims(x, 0) if single else x
-    found = call.te(topi.nn.conv_transpose, data, weight, stride, padding, output_padding, dilation, groups)
-    return _finished(call, found, bias, single=single, count=count)
-
-
-def _finished(call: OpCall, found: Value, bias: Value | None, *, single: bool, count: int) -> Value:
+    found = build(R.expand_dims(x, 0) if single else x)
     if bias is not None:
         channels = call.importer.dim(call.node.args[2].meta["val"].shape[0])
         found = R.add(found, R.reshape(bias, [channels, *[1] * count]))

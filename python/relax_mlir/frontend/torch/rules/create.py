@@ -27,23 +27,19 @@ def new_full(call: OpCall, x: Value, shape: Argument, value: Operand, *rest: obj
     return _filled(call, value)
 
 
-@rule("zeros.default", "zeros_like.default", "new_zeros.default", "zero.default")
+@rule(
+    *("zeros.default", "zeros_like.default", "new_zeros.default", "zero.default"),
+    *("empty.memory_format", "empty_like.default", "empty_permuted.default", "empty_strided.default"),
+    *("new_empty.default", "new_empty_strided.default"),
+)
 def zeros(call: OpCall, *rest: object) -> Value:
+    """Return zeros, for ``empty``, too, whose memory torch leaves uninitialised."""
     return _filled(call, 0)
 
 
 @rule("ones.default", "ones_like.default", "new_ones.default")
 def ones(call: OpCall, *rest: object) -> Value:
     return _filled(call, 1)
-
-
-@rule(
-    *("empty.memory_format", "empty_like.default", "empty_permuted.default", "empty_strided.default"),
-    *("new_empty.default", "new_empty_strided.default"),
-)
-def empty(call: OpCall, *rest: object) -> Value:
-    """Return zeros; torch leaves the memory uninitialised."""
-    return _filled(call, 0)
 
 
 @rule("scalar_tensor.default", "prims::scalar_tensor.default")

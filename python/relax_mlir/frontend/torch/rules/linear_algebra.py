@@ -10,6 +10,7 @@ from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value
 from relax_mlir.frontend.torch.registry import OpCall, Operand, constant, rule
+from relax_mlir.frontend.torch.rules.nn import norm_of
 from relax_mlir.frontend.torch.torch_types import Argument
 from relax_mlir.ir_module import IRModule
 
@@ -197,14 +198,5 @@ _ROUNDED = """linalg.generic {{indexing_maps = [affine_map<(i, j) -> (i, j)>, af
 @rule("_cdist_forward.default", "cdist.default")
 def cdist(call: OpCall, x: Value, y: Value, p: float = 2, mode: int | None = None) -> Value:
     """Return the p-norm distance of every row of `x` to every row of `y`."""
-    dtype = call.dtype
     apart = R.abs(R.subtract(R.expand_dims(x, -2), R.expand_dims(y, (y.ndim or 2) - 2)))
-    if p == 2:
-        return R.sqrt(R.sum(R.square(apart), [-1]))
-    if p == 1:
-        return R.sum(apart, [-1])
-    if p == float("inf"):
-        return R.max(apart, [-1])
-    if p == 0:
-        return R.sum(R.astype(R.not_equal(apart, constant(0, dtype)), dtype), [-1])
-    return R.power(R.sum(R.power(apart, constant(p, dtype)), [-1]), constant(1 / p, dtype))
+    return norm_of(apart, p, [-1])

@@ -165,6 +165,8 @@ def glu(call: OpCall, x: Value, axis: int = -1) -> Value:
 
 # Normalisations.
 
+IN_TRAINING = "batch norm in training mode; export the module after module.eval()"
+
 
 def _parameter(call: OpCall, value: Value | None, shape: Sequence[Dim], number: float) -> Value:
     """Return a scale or shift; a constant tensor of `number` if the module has none."""
@@ -247,18 +249,8 @@ def native_group_norm(
 
 
 @rule("instance_norm.default")
-def instance_norm(
-    call: OpCall,
-    x: Value,
-    weight: Value | None,
-    bias: Value | None,
-    mean: Value | None,
-    variance: Value | None,
-    use_input_stats: bool,
-    momentum: float,
-    eps: float,
-    *rest: object,
-) -> Value:
+def instance_norm(call: OpCall, x: Value, weight: Value | None, bias: Value | None, *rest: Argument) -> Value:
+    mean, variance, use_input_stats, _, eps, *_ = rest
     if not use_input_stats:
         return _normalized(call, x, weight, bias, mean, variance, eps)
     channels = [call.shape[1]]
@@ -268,34 +260,16 @@ def instance_norm(
 
 
 @rule("batch_norm.default")
-def batch_norm(
-    call: OpCall,
-    x: Value,
-    weight: Value | None,
-    bias: Value | None,
-    mean: Value | None,
-    variance: Value | None,
-    training: bool,
-    momentum: float,
-    eps: float,
-    *rest: object,
-) -> Value:
+def batch_norm(call: OpCall, x: Value, *rest: Argument) -> Value:
+    weight, bias, mean, variance, training, _, eps, *_ = rest
     if training:
-        raise call.unsupported("batch norm in training mode; export the module after module.eval()")
+        raise call.unsupported(IN_TRAINING)
     return _normalized(call, x, weight, bias, mean, variance, eps)
 
 
 @rule("_native_batch_norm_legit_no_training.default")
-def native_batch_norm(
-    call: OpCall,
-    x: Value,
-    weight: Value | None,
-    bias: Value | None,
-    mean: Value,
-    variance: Value,
-    momentum: float,
-    eps: float,
-) -> list[Value | None]:
+def native_batch_norm(call: OpCall, x: Value, *rest: Argument) -> list[Value | None]:
+    weight, bias, mean, variance, _, eps = rest
     return [_normalized(call, x, weight, bias, mean, variance, eps), None, None]
 
 
@@ -308,7 +282,7 @@ def batch_statistics(
     if not training and running:
         return [_normalized(call, x, weight, bias, running[0], running[1], eps), None, None]
     if running or _is_used(call, 1) or _is_used(call, 2):
-        raise call.unsupported("batch norm in training mode; export the module after module.eval()")
+        raise call.unsupported(IN_TRAINING)
     axes = [0, *range(2, call.rank)]
     return [_normalized(call, x, weight, bias, R.mean(x, axes), R.variance(x, axes), eps), None, None]
 
@@ -354,20 +328,24 @@ def vector_norm(
 ) -> Value:
     from relax_mlir.frontend.torch.rules.reduce import axes_of
 
-    value = R.abs(call.tensor(x))
-    over = axes_of(call, axes)
+    return norm_of(R.abs(call.tensor(x)), order, axes_of(call, axes), keepdim)
+
+
+def norm_of(value: Value, order: float, axes: list[int] | None, keepdim: bool = False) -> Value:
+    """Return the norm of an order of values that are not negative."""
+    dtype = str(value.dtype)
     if order == 2:
-        return R.sqrt(R.sum(R.square(value), over, keepdim))
+        return R.sqrt(R.sum(R.square(value), axes, keepdim))
     if order == 1:
-        return R.sum(value, over, keepdim)
+        return R.sum(value, axes, keepdim)
     if order == float("inf"):
-        return R.max(value, over, keepdim)
+        return R.max(value, axes, keepdim)
     if order == float("-inf"):
-        return R.min(value, over, keepdim)
+        return R.min(value, axes, keepdim)
     if order == 0:
-        return R.sum(R.astype(R.not_equal(value, constant(0, call.dtype)), call.dtype), over, keepdim)
-    total = R.sum(R.power(value, constant(order, call.dtype)), over, keepdim)
-    return R.power(total, constant(1 / order, call.dtype))
+        return R.sum(R.astype(R.not_equal(value, constant(0, dtype)), dtype), axes, keepdim)
+    total = R.sum(R.power(value, constant(order, dtype)), axes, keepdim)
+    return R.power(total, constant(1 / order, dtype))
 
 
 # Attention as one op.
