@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -15,7 +14,7 @@ from relax_mlir.ir_queries import ancestors, defining_op, entry_block
 from relax_mlir.lowering.analysis.loop_annotations import constant_of
 from relax_mlir.mlir import func, ir, linalg
 from relax_mlir.symbolic import Dim
-from relax_mlir.symbolic.expr import exact_quotient
+from relax_mlir.symbolic.expr import exact_quotient, terms_of
 
 # Offsets, sizes and strides of slices of tensors and buffers.
 
@@ -193,7 +192,6 @@ def _same_number(left: ir.Value, right: ir.Value) -> bool:
 
 SMALL = 1024
 """Bound on the integers in a size formula that cannot overflow; each size is less than 2**48."""
-_NUMBER, _PRODUCT = re.compile(r"\d+"), re.compile(r"[\w)]\s*\*\s*[A-Za-z_(]")
 
 
 @dataclass(frozen=True)
@@ -220,17 +218,30 @@ class Linear:
         return Linear({v: f * factor for v, f in self.terms.items()}, self.rest * factor)
 
 
-def is_small(dim: Dim) -> bool:
-    """True if a formula of sizes cannot overflow: its integers are small, and it multiplies no two sizes."""
-    if isinstance(dim, int):
-        return True
-    return is_small_text(str(dim))
+def is_small(dim: Dim, counts: Sequence[Dim] = ()) -> bool:
+    """True if a formula cannot overflow: its integers are small, and it multiplies no two sizes.
+
+    `counts` are formulas that may be part of it: element counts of buffers, which fit in memory.
+    """
+    return isinstance(dim, int) or _has_small_terms(dim, counts)
 
 
-def is_small_text(text: str) -> bool:
-    """The same test for the text of a formula."""
-    products = _PRODUCT.search(re.sub(r"\b\d+\*", "", text))
-    return products is None and all(int(number) <= SMALL for number in _NUMBER.findall(text))
+def _has_small_terms(dim: Dim, counts: Sequence[Dim]) -> bool:
+    for count in counts:
+        dim = dim - _multiple(dim, count) * count
+    return all(
+        abs(factor) <= SMALL
+        and len(monomial) <= 1
+        and all(_has_small_terms(argument, counts) for atom in monomial for argument in atom.args)
+        for monomial, factor in terms_of(dim)
+    )
+
+
+def _multiple(dim: Dim, count: Dim) -> int:
+    """The number of times that a sum contains `count`; 0 if it is not small."""
+    product, factor = max(terms_of(count), key=lambda term: len(term[0]))
+    times, rest = divmod(dict(terms_of(dim)).get(product, 0), factor)
+    return times if rest == 0 and abs(times) <= SMALL else 0
 
 
 # Facts about index values inside the branches of ``scf.if``, from the conditions that lead there.
@@ -318,18 +329,14 @@ class Ranges:
 
     def is_small(self, dim: Dim) -> bool:
         """True if a formula cannot overflow: small integers, and no products except the element count of a buffer."""
-        if is_small(dim):
-            return True
-        text = str(dim)
-        for product in self._counts:
-            text = re.sub(rf"(?<!\w){re.escape(product)}(?![\w*(])", "count", text)
-        return is_small_text(text)
+        return is_small(dim) or is_small(dim, self._counts)
 
     @cached_property
-    def _counts(self) -> list[str]:
-        """The element counts of the arguments, which fit in memory."""
+    def _counts(self) -> list[Dim]:
+        """The element counts of the arguments that are products of sizes; they fit in memory."""
         shapes = [shape for argument, shape in self.shapes.items() if isinstance(argument.owner, ir.Block)]
-        return sorted({str(symbolic.product(shape)) for shape in shapes}, key=len, reverse=True)
+        counts = [count for count in dict.fromkeys(map(symbolic.product, shapes)) if not is_small(count)]
+        return sorted(counts, key=lambda count: len(terms_of(count)), reverse=True)
 
     def _does_not_sink(self, dim: Dim) -> bool:
         """True if a formula is proved not to be below the minimum integer, so that a wrapped value is less than it."""
