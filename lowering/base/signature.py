@@ -101,9 +101,9 @@ KINDS = ("tensor", "shape", "int", "object", "tuple")
 class Value:
     """A parameter or result.
 
-    `type` is the type that errors show; `dtype` belongs to tensors, `ndim` to tensors and shapes (None: not known),
-    `fields` to tuples. `returned`: the function itself returns this result; the others are tensors that its entry point
-    allocates before the call.
+    `type` is the type that errors show; `dtype` belongs to tensors, `ndim` and `shape` to tensors and shapes (None and
+    empty: not known; formulas are text), `fields` to tuples. `returned`: the function itself returns this result; the
+    others are tensors that its entry point allocates before the call.
     """
 
     name: str
@@ -113,6 +113,7 @@ class Value:
     ndim: int | None = 0
     fields: tuple[Value, ...] = ()
     returned: bool = False
+    shape: tuple[int | str, ...] = ()
 
     @property
     def is_handle(self) -> bool:
@@ -250,7 +251,7 @@ def _value(data: dict[str, Any], default: str, *, result: bool) -> Value:
     ndim = int(data["ndim"]) if "ndim" in data else None if kind in ("tensor", "shape") else 0
     text = data.get("type") or (f"Tensor of {ndim} dimensions" if kind == "tensor" else kind)
     returned = result and (kind in ("shape", "int", "object") or bool(data.get("returned", False)))
-    return Value(name, kind, text, dtype, ndim, fields, returned)
+    return Value(name, kind, text, dtype, ndim, fields, returned, tuple(data.get("shape", ())))
 
 
 def signature_of(func_op: ir.Operation) -> Signature:

@@ -7,7 +7,6 @@ over the symbols of the function's signature; functions without one have symbols
 
 from __future__ import annotations
 
-import ast
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -52,16 +51,6 @@ _FORMULAS: dict[str, Callable[..., Dim]] = {
 }
 
 
-def _dims_of(text: str) -> list[str]:
-    """The dimensions in the text of a type, ``Tensor((n, 2 * m), "float32")``; empty if it lists none."""
-    try:
-        call = ast.parse(text, mode="eval").body
-    except SyntaxError:
-        return []
-    dims = call.args[0] if isinstance(call, ast.Call) and call.args else None
-    return [ast.unparse(dim) for dim in dims.elts] if isinstance(dims, ast.Tuple | ast.List) else []
-
-
 def _dim(text: str, default: str) -> Dim:
     try:
         return symbolic.parse(text)
@@ -88,17 +77,15 @@ class Formulas:
         """Name the sizes of a parameter whose first argument is `number`; return the number after its last argument."""
         if value.is_handle:
             return number + 2
-        texts = _dims_of(value.type)
         if value.kind == "tensor":
-            for i, text in enumerate(texts):
-                self._names[DimOf(number, i)] = _dim(text, f"arg{number}_{i}")
+            for i, dim in enumerate(value.shape):
+                self._names[DimOf(number, i)] = _dim(str(dim), f"arg{number}_{i}")
             return number + 1
         if value.kind == "int":
             self._names[Argument(number)] = _dim(value.name, f"arg{number}")
             return number + 1
-        for i in range(value.ndim or 0):
-            if i < len(texts):
-                self._names[Argument(number + i)] = _dim(texts[i], f"arg{number + i}")
+        for i, dim in enumerate(value.shape):
+            self._names[Argument(number + i)] = _dim(str(dim), f"arg{number + i}")
         return number + (value.ndim or 0)
 
     def dim(self, formula: Formula) -> Dim:

@@ -11,7 +11,7 @@ from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.dialects.attributes import DONATED, EXPOSES, LATENCY_CRITICAL, SIGNATURE
 from relax_mlir.dialects.symbols import parameter_symbols
 from relax_mlir.dialects.traits import IsView, has_trait
-from relax_mlir.dialects.types import Object, Prim, Shape, StructInfo, Tensor, Tuple, struct_info
+from relax_mlir.dialects.types import Object, Prim, Shape, StructInfo, Tensor, Tuple, dims_attr, struct_info
 from relax_mlir.error import UnsupportedError, VerifyError
 from relax_mlir.ir_queries import callee_of, defining_op, is_a, ops_of
 from relax_mlir.lowering.base.errors import verbatim
@@ -249,6 +249,7 @@ def _describe_info(
     dims = info.shape if isinstance(info, Tensor) else info.values if isinstance(info, Shape) else None
     if dims is not None:
         text["ndim"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), len(dims))
+        text["shape"] = dims_attr(dims)
     flag = returned is not None and next(returned)
     if flag is DROPPED:
         return None
