@@ -164,6 +164,10 @@ def test_findings_are_found(tmp_path: Path) -> None:
     assert [words for _, words, _ in prose.findings(source)] == ["Whether", "is told", "behind"]
 
 
+def test_readers_of_programs_parse_them() -> None:
+    assert figures.READERS.keys() <= set(figures.program_readers())
+
+
 def test_circles_are_found() -> None:
     edges = {"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a", "e"}, "e": {"d"}, "f": set[str]()}
     assert figures.circles(edges) == [["a", "b", "c"], ["d", "e"]]
