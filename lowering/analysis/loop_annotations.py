@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from relax_mlir.diagnostics import where
-from relax_mlir.dialects.attributes import EXPOSED_SUFFIX, LOOP_KIND, PRIM_FUNC, SHARED_GROUP
+from relax_mlir.dialects.attributes import EXPOSED_SUFFIX, LOOP_KIND, PRIM_FUNC
 from relax_mlir.ir_queries import ancestors, defining_op, entry_block, function_of, ops_of
 from relax_mlir.mlir import arith, func, ir
 from relax_mlir.transform import Pass, PassContext, Sequential
@@ -36,11 +36,7 @@ def loops_of_kind(root: ir.Operation, *kinds: str) -> list[ir.Operation]:
 def annotated_functions(module: ir.Module, *kinds: str) -> list[func.FuncOp]:
     """The prim funcs with loops that have one of these annotations, or any if none is given."""
     wanted = kinds or (PARALLEL, VECTORIZED, UNROLL)
-    tops = [
-        op
-        for op in module.body.operations
-        if PRIM_FUNC in op.attributes and SHARED_GROUP not in op.attributes
-    ]
+    tops = [op for op in module.body.operations if PRIM_FUNC in op.attributes]
     return [op for op in tops if isinstance(op, func.FuncOp) and _has_loops(op.operation, wanted)]
 
 

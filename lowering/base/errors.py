@@ -6,10 +6,9 @@ import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from relax_mlir.dialects.attributes import CHECK, SHARED_GROUP, SUPPORT
+from relax_mlir.dialects.attributes import AS_GENERATED, CHECK, JOB, SUPPORT
 from relax_mlir.error import CompileError
 from relax_mlir.ir_queries import callee_of, entry_block, function_of, ops_of
-from relax_mlir.lowering.base.module_parts import SUPPORT_GROUP, inherit_marks
 from relax_mlir.lowering.base.runtime_declarations import STATUS_OF
 from relax_mlir.lowering.base.signature import plain, table_name
 from relax_mlir.lowering.base.support import (
@@ -37,11 +36,9 @@ FLOAT = "relax.rt.float_name"
 BOOL = "relax.rt.bool_name"
 TEXT = "relax.rt.text_name"
 
-_SHARED = f'{SHARED_GROUP} = "{SUPPORT_GROUP}"'
-
 _FLOAT = f"""
 llvm.mlir.global internal constant @relax.rt.float_format("%.9g\\00")
-func.func private @{FLOAT}(%bits: i64, %buffer: !llvm.ptr) -> !llvm.ptr attributes {{{_SHARED}}} {{
+func.func private @{FLOAT}(%bits: i64, %buffer: !llvm.ptr) -> !llvm.ptr attributes {{{SUPPORT}}} {{
   %room = arith.constant 64 : i64
   %format = llvm.mlir.addressof @relax.rt.float_format : !llvm.ptr
   %value = arith.bitcast %bits : i64 to f64
@@ -53,7 +50,7 @@ func.func private @{FLOAT}(%bits: i64, %buffer: !llvm.ptr) -> !llvm.ptr attribut
 _BOOL = f"""
 llvm.mlir.global internal constant @relax.rt.bool_true("True\\00")
 llvm.mlir.global internal constant @relax.rt.bool_false("False\\00")
-func.func private @{BOOL}(%bits: i64, %buffer: !llvm.ptr) -> !llvm.ptr attributes {{{_SHARED}}} {{
+func.func private @{BOOL}(%bits: i64, %buffer: !llvm.ptr) -> !llvm.ptr attributes {{{SUPPORT}}} {{
   %zero = arith.constant 0 : i64
   %yes = llvm.mlir.addressof @relax.rt.bool_true : !llvm.ptr
   %no = llvm.mlir.addressof @relax.rt.bool_false : !llvm.ptr
@@ -63,7 +60,7 @@ func.func private @{BOOL}(%bits: i64, %buffer: !llvm.ptr) -> !llvm.ptr attribute
 }}
 """
 _TEXT = f"""
-func.func private @{TEXT}(%address: i64, %buffer: !llvm.ptr) -> !llvm.ptr attributes {{{_SHARED}}} {{
+func.func private @{TEXT}(%address: i64, %buffer: !llvm.ptr) -> !llvm.ptr attributes {{{SUPPORT}}} {{
   %text = llvm.inttoptr %address : i64 to !llvm.ptr
   return %text : !llvm.ptr
 }}
@@ -387,7 +384,9 @@ def guard_jobs(module: ir.Module, callers: Sequence[func.FuncOp], failing: Conta
     fragment.splice(module)
     table = functions(module)
     for name in names:
-        inherit_marks(table[_guarded(name)], table[name])
+        for mark in (AS_GENERATED, JOB):
+            if mark in table[name].attributes:
+                table[_guarded(name)].attributes[mark] = table[name].attributes[mark]
     for job in jobs:
         with job.call.location:
             _guard(job)
@@ -432,7 +431,7 @@ func.func private {symbol(_guarded(name))}(%context: !llvm.ptr, %begin: index, %
 
 
 def _define_errors(fragment: Fragment) -> None:
-    support = f' attributes {{{SHARED_GROUP} = "{SUPPORT_GROUP}"}}'
+    support = f" attributes {{{SUPPORT}}}"
     fragment.external("@TVMFFIErrorMoveFromRaised(!llvm.ptr)")
     fragment.external("@TVMFFIErrorSetRaised(!llvm.ptr)")
     fragment.declare("relax.rt.drop", "(!llvm.ptr) -> ()")

@@ -15,7 +15,6 @@ from relax_mlir.dialects.attributes import (
     LATENCY_CRITICAL,
     PRIM_FUNC,
     SEPARATE,
-    SHARED_GROUP,
     STRAIGHT_LOOPS,
     SUPPORT,
 )
@@ -28,40 +27,15 @@ from relax_mlir.target import Target
 from relax_mlir.transform import ModulePass, PassContext
 from relax_mlir.transform.pipeline import run_native
 
-# Functions that are the same in every module: kernels that depend only on the target, and support functions.
-#
-# Their generator gives them the attribute `SHARED_GROUP`. The functions of a group that a module needs are, with few
-# variants, the same in all modules.
-
-
-SUPPORT_GROUP = "relax.rt"
-"""The group of support functions, except those that raise the errors of a module."""
-
-
-def shared_group(op: ir.Operation | ir.OpView) -> str | None:
-    """The shared group of a function; None if it depends on its module."""
-    attributes = op.attributes
-    return str(ir.StringAttr(attributes[SHARED_GROUP]).value) if SHARED_GROUP in attributes else None
-
 
 def is_support(op: ir.Operation | ir.OpView) -> bool:
-    """True for a support function, of its module or of all."""
-    return SUPPORT in op.attributes or shared_group(op) == SUPPORT_GROUP
-
-
-def inherit_marks(made: ir.OpView, source: ir.OpView) -> None:
-    """Copy the marks of a function to another one that does part of its work."""
-    for mark in (SHARED_GROUP, AS_GENERATED, JOB):
-        if mark in source.attributes:
-            made.attributes[mark] = source.attributes[mark]
+    """True for a support function."""
+    return SUPPORT in op.attributes
 
 
 def own_ops(module: ir.Module, *names: str) -> list[ir.Operation]:
-    """The ops of the given names, in order, except those in shared functions.
-
-    For passes that never change shared functions, which hold most ops of a small module.
-    """
-    tops = [top.operation for top in module.body.operations if SHARED_GROUP not in top.attributes]
+    """The ops of the given names, in order, except those in support functions, which most passes never change."""
+    tops = [top.operation for top in module.body.operations if not is_support(top)]
     return [op for top in tops for op in ops_of(top, *names)]
 
 
@@ -178,7 +152,7 @@ class Part:
     - `source`: MLIR bytecode or text, without locations.
     - `exported`: the functions that it defines for other units; `used_within`: those of them that it also uses itself.
     - `external`: the symbols that other units define for it.
-    - `group`: the group of its functions, if other modules have it, too (`shared_group`).
+    - `is_shared`: other modules have it, too.
     - `ops`: its size.
     - `is_flat`: it is at level F or L, otherwise at level V.
     - `all_vectors`: it has ops that only `convert-vector-to-llvm` converts.
@@ -193,7 +167,7 @@ class Part:
     exported: tuple[str, ...]
     used_within: tuple[str, ...]
     external: tuple[str, ...]
-    group: str | None
+    is_shared: bool
     ops: int
     is_flat: bool
     all_vectors: bool
@@ -287,8 +261,8 @@ def make_part(
     owners: Mapping[str, int],
     crossing: set[str],
     *,
-    is_flat: bool,
     optimised: bool = False,
+    is_shared: bool = False,
     plain: Container[str] = (),
 ) -> Part:
     """Build unit `number`, which defines the symbols that `owners` assigns to it and exports those in `crossing`.
@@ -310,7 +284,6 @@ def make_part(
     functions = [name for name in own if name in graph.weights]
     copied = [name for name in needed if name in graph.weights and name not in owners]
     exported = tuple(name for name in functions if name in crossing or _is_external(graph.ops[name]))
-    group = shared_group(graph.ops[functions[0]])
     ops = sum(graph.weights[name] for name in functions)
     contents = {op for name in [*functions, *copied] for op in graph.contents[name]}
     if foreign := {op for op in contents if op.partition(".")[0] not in PART_DIALECTS}:
@@ -322,11 +295,11 @@ def make_part(
         exported,
         used_within,
         tuple(external),
-        group,
+        is_shared,
         ops,
-        is_flat,
-        all_vectors,
-        optimised,
+        is_flat=True,
+        all_vectors=all_vectors,
+        optimised=optimised,
         has_math=any(op.startswith("math.") for op in contents),
     )
 
@@ -429,13 +402,11 @@ def _declare(op: ir.OpView) -> None:
     ir.Operation.create(op.operation.name, attributes=attributes, regions=1)
 
 
-# Split a module of level F or L into compilation units.
+# Split a module of level F or L into compilation units of similar size, with callees near their callers.
 #
-# Kernels whose code depends only on the target, and support functions (`shared_group`), are separate units. They are
-# equal in all modules that use them, so their machine code can be cached; few support functions do not get a unit.
-# Everything else is split into units of similar size, with callees near their callers. Functions whose loops are not
-# marked by `mark-straight-loops` are optimised by LLVM. The rest is not: code that is generated in its final form,
-# short calls, which LLVM's optimisations do not make shorter, and code that runs once per long call.
+# Functions whose loops are not marked by `mark-straight-loops` are optimised by LLVM. The rest is not: code that is
+# generated in its final form, short calls, which LLVM's optimisations do not make shorter, and code that runs once per
+# long call.
 
 
 _FEW_OPS = 200
@@ -445,7 +416,7 @@ _LOOP = "cf.br"
 """An op that every loop has."""
 
 PART_OPS = 2000
-"""Approximate ops of a unit that is not shared. Starting LLVM takes as long as compiling about 50 ops."""
+"""Approximate ops of a unit. Starting LLVM takes as long as compiling about 50 ops."""
 
 
 def split_module(module: ir.Module, part_ops: int = PART_OPS) -> list[Part]:
@@ -454,51 +425,37 @@ def split_module(module: ir.Module, part_ops: int = PART_OPS) -> list[Part]:
     Args:
         module: contains functions, globals of the LLVM dialect, and constant globals of `memref`; symbols that other
             modules use have external linkage.
-        part_ops: approximate number of ops in a unit that is not shared.
+        part_ops: approximate number of ops in a unit.
 
     Raises CompileError for other top-level ops, and for ops of other dialects than those of levels V, F and L.
     """
     graph = ModuleGraph.of(module)
-    groups: dict[str, list[str]] = {}
-    rest: list[str] = []
-    hot: list[str] = []
-    for name in graph.weights:
-        if (group := shared_group(graph.ops[name])) is not None:
-            groups.setdefault(group, []).append(name)
-        else:
-            (hot if _is_hot(graph, name) else rest).append(name)
-    if _weight(graph, groups.get(SUPPORT_GROUP, ())) < _FEW_OPS:  # only functions that `early_support` lacks
-        rest += groups.pop(SUPPORT_GROUP, [])
+    hot = [name for name in graph.weights if _is_hot(graph, name)]
+    rest = [name for name in graph.weights if not _is_hot(graph, name)]
     if hot and _weight(graph, rest) < _FEW_OPS:
         hot, rest = [*hot, *rest], []
-    optimised = _cut(graph, _callees_near(graph, hot), part_ops)
-    chunks = [*_cut(graph, _callees_near(graph, rest), part_ops), *groups.values()]
+    optimised, chunks = (_cut(graph, _callees_near(graph, names), part_ops) for names in (hot, rest))
     owners = _owners(graph, [*optimised, *chunks])
     crossing = graph.crossing(owners)
     plain = {name for name in rest if not (_is_as_written(graph.ops[name]) or _is_short(graph.ops[name]))}
     return [
-        make_part(
-            graph, number, owners, crossing, is_flat=True, optimised=number < len(optimised), plain=plain
-        )
+        make_part(graph, number, owners, crossing, optimised=number < len(optimised), plain=plain)
         for number in range(len(optimised) + len(chunks))
     ]
 
 
 def split_kernel(module: ir.Module, exported: Sequence[str]) -> list[Part]:
-    """The compilation units of a kernel of the library at level F, one per group; the module is not modified.
+    """The compilation units of a kernel of the library at level F; the module is not modified.
 
-    They export the functions `exported`, have copies of support functions without a unit, and use the tables of the
-    module that calls them.
+    They export the functions `exported`, have copies of the support functions that the module defines, and use the
+    tables of the module that calls them.
     """
     graph = ModuleGraph.of(module, exported)
-    groups: dict[str, list[str]] = {}
-    for name in graph.weights:
-        group = shared_group(graph.ops[name])
-        if group not in (None, SUPPORT_GROUP):
-            groups.setdefault(str(group), []).append(name)
-    owners = {name: number for number, names in enumerate(groups.values()) for name in names}
+    names = [name for name in graph.weights if not is_support(graph.ops[name])]
+    chunks = _cut(graph, _callees_near(graph, names), PART_OPS)
+    owners = {name: number for number, names in enumerate(chunks) for name in names}
     crossing = graph.crossing(owners) | set(exported)
-    return [make_part(graph, number, owners, crossing, is_flat=True) for number in range(len(groups))]
+    return [make_part(graph, number, owners, crossing, is_shared=True) for number in range(len(chunks))]
 
 
 def _weight(graph: ModuleGraph, names: Sequence[str]) -> int:
@@ -506,7 +463,7 @@ def _weight(graph: ModuleGraph, names: Sequence[str]) -> int:
 
 
 def _is_hot(graph: ModuleGraph, name: str) -> bool:
-    """True if LLVM should optimise a function that is not shared: it has loops that are not in their final form."""
+    """True if LLVM should optimise a function: it has loops that are not in their final form."""
     op = graph.ops[name]
     if _is_as_written(op) or _LOOP not in graph.contents[name]:
         return False
@@ -519,7 +476,7 @@ def _is_short(op: ir.OpView) -> bool:
 
 
 def _is_as_written(op: ir.OpView) -> bool:
-    """True if a function that is not shared is generated in its final form."""
+    """True if a function is generated in its final form."""
     spec = kernel_spec(op)
     has_mark = AS_GENERATED in op.attributes or STRAIGHT_LOOPS in op.attributes
     return has_mark or (spec is not None and not spec.optimise)

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from string import Template
 
-from relax_mlir.dialects.attributes import MAY_FAIL, SAYS_PLACE, SEPARATE, SHARED_GROUP
+from relax_mlir.dialects.attributes import MAY_FAIL, SAYS_PLACE, SEPARATE, SUPPORT
 from relax_mlir.ffi import LIMIT_OFFSET, POOL_PREFIX
-from relax_mlir.lowering.base.module_parts import BRANCH_OPS, SUPPORT_GROUP, Part
+from relax_mlir.lowering.base.module_parts import BRANCH_OPS, Part
 from relax_mlir.lowering.base.signature import LAYOUT
 from relax_mlir.mlir import func, ir
 from relax_mlir.mlir_text import Code, Fragment, attribute, functions, is_declaration, quoted, symbol_name
@@ -489,7 +489,7 @@ _CORE = "\n".join(
         ),
         fill_template("support_argument_errors"),
         fill_template("support_arguments", LAYOUT),
-        shared_raisers(f'{SHARED_GROUP} = "{SUPPORT_GROUP}"'),
+        shared_raisers(SUPPORT),
     ]
 )
 """Support functions of entry points with tensors."""
@@ -580,7 +580,7 @@ def early_support() -> Part:
         exported=tuple(sorted(CORE_NAMES)),
         used_within=tuple(sorted(name for name in CORE_NAMES if SEPARATE_SUPPORT.count(f"@{name}(") > 1)),
         external=(MEMORY_TABLE,),
-        group=SUPPORT_GROUP,
+        is_shared=True,
         ops=SEPARATE_SUPPORT.count("\n") + BRANCH_OPS * SEPARATE_SUPPORT.count("scf."),
         is_flat=False,
         all_vectors=False,

@@ -198,7 +198,7 @@ def _part(own: Fragment, names: Mapping[str, str], ops: int) -> Part:
         exported=(entry,),
         used_within=(),
         external=(*(name for name in names if name != entry), *CORE_NAMES),
-        group=ENTRY_GROUP,
+        is_shared=True,
         ops=ops,
         is_flat=False,
         all_vectors=False,

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from relax_mlir.diagnostics import location_text
-from relax_mlir.dialects.attributes import PACKED, PRIM_FUNC, PROFILE_SITES, SHARED_GROUP
+from relax_mlir.dialects.attributes import PACKED, PRIM_FUNC, PROFILE_SITES, SUPPORT
 from relax_mlir.ir_queries import entry_block, ops_of
-from relax_mlir.lowering.base.module_parts import SUPPORT_GROUP
 from relax_mlir.lowering.base.runtime_declarations import SHAPES_SUFFIX
 from relax_mlir.lowering.base.signature import element_bytes
 from relax_mlir.lowering.base.support import clock_text
@@ -265,7 +264,7 @@ HEADER, FIXED = 2, 4
 """Words before the records, and words of a record before its sizes."""
 _NOW, _RECORD = "relax.rt.profile_now", "relax.rt.profile_record"
 
-_SHARED = f' attributes {{{SHARED_GROUP} = "{SUPPORT_GROUP}"}}'
+_SUPPORT = f" attributes {{{SUPPORT}}}"
 
 _CLOCK = f"""
 llvm.mlir.global internal @{TABLE}() : !llvm.ptr {{
@@ -274,7 +273,7 @@ llvm.mlir.global internal @{TABLE}() : !llvm.ptr {{
 }}
 llvm.func @clock_gettime(i32, !llvm.ptr) -> i32
 llvm.func @pthread_self() -> i64
-{clock_text(f"func.func private @{_NOW}", "return", _SHARED)}"""
+{clock_text(f"func.func private @{_NOW}", "return", _SUPPORT)}"""
 
 
 def _record_function(sizes: int) -> str:
@@ -287,7 +286,7 @@ def _record_function(sizes: int) -> str:
         stores.append(f"      llvm.store {value}, %p{i} : i64, !llvm.ptr")
     casts = "\n".join(f"      %c{i} = arith.index_cast %s{i} : index to i64" for i in range(sizes))
     return f"""
-func.func private @{_RECORD}.{sizes}(%site: i64, %start: i64{parameters}){_SHARED} {{
+func.func private @{_RECORD}.{sizes}(%site: i64, %start: i64{parameters}){_SUPPORT} {{
   %table = llvm.mlir.addressof @{TABLE} : !llvm.ptr
   %null = llvm.mlir.zero : !llvm.ptr
   %buffer = llvm.load %table atomic acquire {{alignment = 8 : i64}} : !llvm.ptr -> !llvm.ptr

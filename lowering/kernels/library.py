@@ -14,14 +14,14 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from relax_mlir.dialects.attributes import MAY_FAIL, SAYS_PLACE, SEPARATE, SHARED_GROUP
+from relax_mlir.dialects.attributes import DEFINED_BY, MAY_FAIL, SAYS_PLACE, SEPARATE
 from relax_mlir.error import CompileError
 from relax_mlir.fork_safety import Order, process_lock
 from relax_mlir.ir_queries import callee_of, ops_of
 from relax_mlir.lowering.kernels.core import emit as e
 from relax_mlir.lowering.kernels.core.parallel import MARK, PARALLEL
 from relax_mlir.mlir import func, ir
-from relax_mlir.mlir_text import functions, is_declaration
+from relax_mlir.mlir_text import functions
 from relax_mlir.target import Target
 
 KEPT = 256
@@ -100,7 +100,7 @@ def define(
     with ir.InsertionPoint(block):
         for name, type_ in kernel.exported.items():
             function = func.FuncOp(name, ir.FunctionType(ir.Type.parse(type_)), visibility="private")
-            function.attributes[SHARED_GROUP] = ir.StringAttr.get(kernel.name)
+            function.attributes[DEFINED_BY] = ir.StringAttr.get(kernel.name)
             for mark in kernel.marks(name):
                 function.attributes[mark] = ir.UnitAttr.get()
 
@@ -210,7 +210,5 @@ def _reaching(module: ir.Module, mark: str, has: Callable[[ir.Operation], bool])
 
 def _declared(module: ir.Module) -> list[str]:
     """The names of the kernels of which a module declares functions."""
-    declared = [
-        op for op in functions(module).values() if is_declaration(op) and SHARED_GROUP in op.attributes
-    ]
-    return list(dict.fromkeys(ir.StringAttr(op.attributes[SHARED_GROUP]).value for op in declared))
+    declared = [op for op in functions(module).values() if DEFINED_BY in op.attributes]
+    return list(dict.fromkeys(ir.StringAttr(op.attributes[DEFINED_BY]).value for op in declared))

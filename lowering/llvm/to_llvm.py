@@ -12,7 +12,7 @@ from relax_mlir.dialects.constants import dense_elements
 from relax_mlir.ir_queries import ancestors, callee_of, ops_of
 from relax_mlir.lowering.analysis.buffers import constant, static_bytes
 from relax_mlir.lowering.analysis.loop_annotations import body_of
-from relax_mlir.lowering.base.module_parts import Internalize, Part, own_ops, shared_group
+from relax_mlir.lowering.base.module_parts import Internalize, Part, own_ops
 from relax_mlir.lowering.base.runtime_declarations import OWN_PREFIX, SHAPES_SUFFIX
 from relax_mlir.lowering.checks import LowerChecks
 from relax_mlir.lowering.entry.emit_ffi_wrappers import EmitFFIWrappers
@@ -121,7 +121,7 @@ class MarkStraightLoops(ModulePass):
         """Set the attribute."""
         for function in module.body.operations:
             marks = function.attributes
-            if AS_GENERATED in marks or not (PRIM_FUNC in marks or JOB in marks) or shared_group(function):
+            if AS_GENERATED in marks or not (PRIM_FUNC in marks or JOB in marks):
                 continue
             loops = _innermost_loops(function.operation)
             if loops and all(is_as_written(loop) and _is_straight(loop) for loop in loops):

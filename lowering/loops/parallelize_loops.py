@@ -7,7 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from relax_mlir.dialects.attributes import AS_GENERATED, JOB, LOOP_KIND, MAY_FAIL, SEPARATE, SHARED_GROUP
+from relax_mlir.dialects.attributes import (
+    AS_GENERATED,
+    DEFINED_BY,
+    JOB,
+    LOOP_KIND,
+    MAY_FAIL,
+    SEPARATE,
+    SUPPORT,
+)
 from relax_mlir.error import CompileError
 from relax_mlir.ir_queries import (
     ancestors,
@@ -33,7 +41,6 @@ from relax_mlir.lowering.analysis.loop_annotations import (
     serial,
     trip_count,
 )
-from relax_mlir.lowering.base.module_parts import SUPPORT_GROUP, shared_group
 from relax_mlir.lowering.base.runtime_declarations import OWN_PREFIX
 from relax_mlir.lowering.base.support import THREADS_TABLE
 from relax_mlir.lowering.kernels.core import emit, parallel
@@ -184,7 +191,7 @@ class OutlineParallelLoops(ModulePass):
                 around.calls[RUN] += 1
         if MARK in table:
             table[MARK].operation.erase()
-        if threads > 1 and (marks or any(SHARED_GROUP in op.attributes for op in table.values())):
+        if threads > 1 and (marks or any(DEFINED_BY in op.attributes for op in table.values())):
             _runtime().splice(module)
 
 
@@ -240,7 +247,7 @@ def _may_fail(
                 return True
             if not called.is_external:
                 left.append(contents[name])
-            elif SHARED_GROUP in called.attributes:  # a kernel, which has no checks
+            elif DEFINED_BY in called.attributes:  # a kernel, which has no checks
                 if PARALLEL_LOOP in called.attributes:
                     return True
             elif SEPARATE not in called.attributes or MAY_FAIL in called.attributes:
@@ -317,7 +324,7 @@ def _outline(module: ir.Module, loop: ir.Operation, cost: ir.Value, name: str, t
         sizes = [arith.index_cast(word, x) for x in (e.index(count), cost, e.index(threads))]
         func.call([], RUN, [_convert(body, pointer), context, *sizes])
     marks = [JOB, *(mark for mark in (AS_GENERATED,) if mark in function.attributes)]
-    with e.function(module.body, name, signature, group=shared_group(function), marks=marks) as values:
+    with e.function(module.body, name, signature, marks) as values:
         given, begin, end = values
         known = {}
         for position, (value, type_) in enumerate(zip(captured, stored, strict=True)):
@@ -342,8 +349,8 @@ def _outline(module: ir.Module, loop: ir.Operation, cost: ir.Value, name: str, t
 def _prefix(loop: ir.Operation) -> str:
     """Prefix of the name of a loop's function; for a kernel it does not depend on the rest of the module."""
     function = function_of(loop)
-    generated = any(mark in function.attributes for mark in (SHARED_GROUP, AS_GENERATED))
-    return f"{symbol_name(function)}.parallel" if generated else f"{OWN_PREFIX}parallel"
+    is_generated = AS_GENERATED in function.attributes
+    return f"{symbol_name(function)}.parallel" if is_generated else f"{OWN_PREFIX}parallel"
 
 
 def _inside(type_: ir.Type) -> str:
@@ -370,7 +377,7 @@ def _runtime() -> Fragment:
     )
     fragment.define(f"""
 func.func private @{RUN}(%function: !llvm.ptr, %context: !llvm.ptr, %count: i64, %cost: i64, %threads: i64)
-    attributes {{{SHARED_GROUP} = "{SUPPORT_GROUP}"}} {{
+    attributes {{{SUPPORT}}} {{
   %threshold = arith.constant {THRESHOLD} : i64
   %zero = arith.constant 0 : i64
   %null = llvm.mlir.zero : !llvm.ptr

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from relax_mlir.dialects.attributes import CHECK, DESTINATIONS, PARAMS, SHARED_GROUP
+from relax_mlir.dialects.attributes import CHECK, DESTINATIONS, PARAMS
 from relax_mlir.ir_queries import callee_of, entry_block, ops_of
 from relax_mlir.lowering.base.runtime_declarations import LEAVE
 from relax_mlir.lowering.kernels.core.parallel import MARK
@@ -211,7 +211,7 @@ def _checks_in(call: ir.Operation, table: Mapping[str, func.FuncOp]) -> bool:
     if callee_of(call) == LEAVE:
         return False
     callee = table[callee_of(call)]
-    if is_declaration(callee) or SHARED_GROUP in callee.attributes:  # kernels have no checks
+    if is_declaration(callee):
         return CHECK in callee.attributes
     return bool(_checks(callee.operation, table))
 

@@ -8,12 +8,12 @@ from typing import ClassVar
 
 from relax_mlir.dialects.attributes import (
     AS_GENERATED,
+    DEFINED_BY,
     JOB,
     KERNEL,
     MAY_FAIL,
     ON_STACK,
     PRIM_FUNC,
-    SHARED_GROUP,
 )
 from relax_mlir.error import CompileError
 from relax_mlir.ir_queries import callee_of, entry_block, function_of, ops_of
@@ -50,7 +50,7 @@ class StackBuffers(ModulePass):
             marks = function.attributes
             if not isinstance(function, func.FuncOp) or PRIM_FUNC not in marks:
                 continue
-            if AS_GENERATED not in marks and SHARED_GROUP not in marks:
+            if AS_GENERATED not in marks:
                 _choose(function)
 
 
@@ -133,7 +133,7 @@ def place_on_stack(alloc: ir.Operation) -> None:
 # `guard_jobs`).
 
 
-_OWN_FRAME = (PRIM_FUNC, KERNEL, SHARED_GROUP, AS_GENERATED, JOB)
+_OWN_FRAME = (PRIM_FUNC, KERNEL, AS_GENERATED, JOB)
 """Attributes of functions whose frames hold only their buffers."""
 
 
@@ -187,7 +187,7 @@ class _Uses:
 
 def _takes_memory(declared: func.FuncOp) -> bool:
     """True for the declaration of a kernel of the library that takes memory."""
-    return SHARED_GROUP in declared.attributes and MAY_FAIL in declared.attributes
+    return DEFINED_BY in declared.attributes and MAY_FAIL in declared.attributes
 
 
 def _taking(uses: dict[str, _Uses], kernels: set[str]) -> set[str]:

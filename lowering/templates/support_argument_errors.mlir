@@ -20,7 +20,7 @@ llvm.mlir.global internal constant @relax.rt.flaw_aligned("%s is not aligned to 
 // Raise the error of the TVMFFIAny at `slot`, if it is not a CPU tensor of a dtype (packed; -1: any) and a rank (-1:
 // any), with non-negative sizes, and with memory if it has elements.
 func.func private @relax.rt.tensor_flaw(%slot: !llvm.ptr, %kind: !llvm.ptr, %role: !llvm.ptr, %expected: !llvm.ptr, %dtype: i64, %rank: i64)
-    attributes {passthrough = ["cold", "noinline"], relax.may_fail, relax.says_place, relax.shared_group = "relax.rt"} {
+    attributes {passthrough = ["cold", "noinline"], relax.may_fail, relax.says_place, relax.support} {
   %zero = arith.constant 0 : i64
   %one = arith.constant 1 : i64
   %room = arith.constant 64 : i64
@@ -146,7 +146,7 @@ func.func private @relax.rt.tensor_flaw(%slot: !llvm.ptr, %kind: !llvm.ptr, %rol
 // Raise the error of an output DLTensor, if its sizes are not those at `sizes`, or its elements are not `dense` or not
 // `aligned`.
 func.func private @relax.rt.given_flaw(%tensor: !llvm.ptr, %role: !llvm.ptr, %sizes: !llvm.ptr, %dense: i1, %aligned: i1)
-    attributes {passthrough = ["cold", "noinline"], relax.may_fail, relax.says_place, relax.shared_group = "relax.rt"} {
+    attributes {passthrough = ["cold", "noinline"], relax.may_fail, relax.says_place, relax.support} {
   %zero = arith.constant 0 : i64
   %one = arith.constant 1 : i64
   %failed = arith.constant -1 : i32

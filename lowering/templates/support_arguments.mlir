@@ -8,7 +8,7 @@ llvm.mlir.global internal constant @relax.rt.flaw_overlap("%s overlaps %s: each 
 // do not matter) and aligned to their size. If `sizes` is not null, the tensor is an output: an error if it does not
 // have these sizes, or is not plain.
 func.func private @relax.rt.take(%slot: !llvm.ptr, %row: !llvm.ptr, %record: !llvm.ptr, %sizes: !llvm.ptr) -> i1
-    attributes {relax.may_fail, relax.says_place, relax.shared_group = "relax.rt"} {
+    attributes {relax.may_fail, relax.says_place, relax.support} {
   %zero = arith.constant 0 : i64
   %one = arith.constant 1 : i64
   %true = arith.constant true
@@ -119,7 +119,7 @@ func.func private @relax.rt.take(%slot: !llvm.ptr, %row: !llvm.ptr, %record: !ll
 // Results from the caller: true if none of the `inputs` tensors, whose records precede `records`, overlaps one of them;
 // marks the records of those that do. Raises an error if two of the results overlap.
 func.func private @relax.rt.apart(%table: !llvm.ptr, %records: !llvm.ptr, %count: i64, %inputs: i64) -> i1
-    attributes {relax.may_fail, relax.says_place, relax.shared_group = "relax.rt"} {
+    attributes {relax.may_fail, relax.says_place, relax.support} {
   %zero = arith.constant 0 : i64
   %one = arith.constant 1 : i64
   %true = arith.constant true
@@ -173,7 +173,7 @@ func.func private @relax.rt.apart(%table: !llvm.ptr, %records: !llvm.ptr, %count
 
 // Raise the error of two overlapping results from the caller, with these table rows.
 func.func private @relax.rt.overlap(%table: !llvm.ptr, %a: i64, %b: i64)
-    attributes {relax.may_fail, relax.says_place, relax.shared_group = "relax.rt"} {
+    attributes {relax.may_fail, relax.says_place, relax.support} {
   %failed = arith.constant -1 : i32
   %kind = llvm.mlir.addressof @relax.rt.kind_argument : !llvm.ptr
   %format = llvm.mlir.addressof @relax.rt.flaw_overlap : !llvm.ptr
@@ -194,7 +194,7 @@ func.func private @relax.rt.overlap(%table: !llvm.ptr, %a: i64, %b: i64)
 
 // Raise the error of the TVMFFIAny at `slot`, if it does not match its table row.
 func.func private @relax.rt.flaw_of(%slot: !llvm.ptr, %row: !llvm.ptr)
-    attributes {relax.may_fail, relax.says_place, relax.shared_group = "relax.rt"} {
+    attributes {relax.may_fail, relax.says_place, relax.support} {
   %rank_dtype = llvm.load %row : !llvm.ptr -> i64
   %rank32 = arith.trunci %rank_dtype : i64 to i32
   %rank = arith.extsi %rank32 : i32 to i64
@@ -220,7 +220,7 @@ func.func private @relax.rt.flaw_of(%slot: !llvm.ptr, %row: !llvm.ptr)
 
 // Replace the addresses in those of `count` records that are not plain by plain copies, in memory of the frame.
 func.func private @relax.rt.settle(%frame: !llvm.ptr, %count: i64, %table: !llvm.ptr, %records: !llvm.ptr)
-    attributes {relax.may_fail, relax.shared_group = "relax.rt"} {
+    attributes {relax.may_fail, relax.support} {
   %zero = arith.constant 0 : i64
   %one = arith.constant 1 : i64
   %no = arith.constant 0 : i8

@@ -2,7 +2,7 @@
 
 // The function registered under a name, or null; looked up once and kept in `cache`.
 func.func private @relax.rt.global(%cache: !llvm.ptr, %name: !llvm.ptr, %length: i64) -> !llvm.ptr
-    attributes {relax.shared_group = "relax.rt"} {
+    attributes {relax.support} {
   %null = llvm.mlir.zero : !llvm.ptr
   %one = arith.constant 1 : i64
   %two = arith.constant 2 : i64
@@ -33,7 +33,7 @@ func.func private @relax.rt.global(%cache: !llvm.ptr, %name: !llvm.ptr, %length:
 
 // Call a constructor such as ffi.Array; return the new object (the caller of this stores its type index).
 func.func private @relax.rt.construct(%cache: !llvm.ptr, %name: !llvm.ptr, %length: i64, %args: !llvm.ptr, %n: i32)
-    -> !llvm.ptr attributes {relax.shared_group = "relax.rt"} {
+    -> !llvm.ptr attributes {relax.support} {
   %two = arith.constant 2 : i64
   %zero = arith.constant 0 : i64
   %out = llvm.alloca %two x i64 : (i64) -> !llvm.ptr

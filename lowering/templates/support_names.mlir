@@ -2,7 +2,7 @@
 
 // The name of an FFI type index, for messages.
 func.func private @relax.rt.type_name(%index: i64, %buffer: !llvm.ptr) -> !llvm.ptr
-    attributes {relax.shared_group = "relax.rt"} {
+    attributes {relax.support} {
   %i = arith.trunci %index : i64 to i32
   %info = llvm.call @TVMFFIGetTypeInfo(%i) : (i32) -> !llvm.ptr
   %at8 = llvm.getelementptr %info[8] : (!llvm.ptr) -> !llvm.ptr, i8
@@ -17,7 +17,7 @@ llvm.mlir.global internal constant @relax.rt.dtype_lanes("%s%lldx%lld\00")
 
 // The name of a DLDataType, written into `buffer` (64 bytes).
 func.func private @relax.rt.dtype_name(%dtype: i64, %buffer: !llvm.ptr) -> !llvm.ptr
-    attributes {relax.shared_group = "relax.rt"} {
+    attributes {relax.support} {
   %c255 = arith.constant 255 : i64
   %c8 = arith.constant 8 : i64
   %c16 = arith.constant 16 : i64
@@ -53,7 +53,7 @@ llvm.mlir.global internal constant @relax.rt.device_other("device type %lld\00")
 
 // The name of a DLDeviceType, for messages.
 func.func private @relax.rt.device_name(%device: i64, %buffer: !llvm.ptr) -> !llvm.ptr
-    attributes {relax.shared_group = "relax.rt"} {
+    attributes {relax.support} {
   %one = arith.constant 1 : i64
   %two = arith.constant 2 : i64
   %room = arith.constant 64 : i64

@@ -2,7 +2,7 @@
 
 // An FFI tensor that views memory of the call: the callee must not keep it.
 func.func private @relax.rt.view(%data: !llvm.ptr, %shape: !llvm.ptr, %rank: i32, %dtype: i32) -> !llvm.ptr
-    attributes {relax.shared_group = "relax.rt"} {
+    attributes {relax.support} {
   %c16 = arith.constant 16 : i64
   %c80 = arith.constant 80 : i64
   %rank64 = arith.extsi %rank : i32 to i64
@@ -16,7 +16,7 @@ func.func private @relax.rt.view(%data: !llvm.ptr, %shape: !llvm.ptr, %rank: i32
 
 // The size of a DLTensor's elements in row-major order; `bytes` is the size of one.
 func.func private @relax.rt.tensor_bytes(%tensor: !llvm.ptr, %bytes: i64) -> i64
-    attributes {relax.shared_group = "relax.rt"} {
+    attributes {relax.support} {
   %i0 = arith.constant 0 : index
   %i1 = arith.constant 1 : index
   %p16 = llvm.getelementptr %tensor[16] : (!llvm.ptr) -> !llvm.ptr, i8
@@ -37,7 +37,7 @@ func.func private @relax.rt.tensor_bytes(%tensor: !llvm.ptr, %bytes: i64) -> i64
 // The elements of a DLTensor in row-major order: its own, or, if they are in another order or unaligned, a copy in
 // memory of the frame.
 func.func private @relax.rt.dense(%frame: !llvm.ptr, %tensor: !llvm.ptr, %bytes: i64) -> !llvm.ptr
-    attributes {relax.shared_group = "relax.rt"} {
+    attributes {relax.support} {
   %zero = arith.constant 0 : i64
   %one = arith.constant 1 : i64
   %null = llvm.mlir.zero : !llvm.ptr

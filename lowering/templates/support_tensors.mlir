@@ -5,7 +5,7 @@
 // offset. Operands of other libraries begin some bytes after the start of a page, so their loads can pass these stores.
 // The deleter is the pool's own, so that a tensor outlives the code that created it.
 func.func private @relax.rt.tensor(%shape: !llvm.ptr, %rank: i32, %dtype: i32, %bytes: i64) -> !llvm.ptr
-    attributes {relax.may_fail, relax.shared_group = "relax.rt"} {
+    attributes {relax.may_fail, relax.support} {
   %zero = arith.constant 0 : i64
   %one = arith.constant 1 : i64
   %i0 = arith.constant 0 : index
@@ -50,7 +50,7 @@ func.func private @relax.rt.tensor(%shape: !llvm.ptr, %rank: i32, %dtype: i32, %
 
 // Fill in a DLTensor on the CPU.
 func.func private @relax.rt.dltensor(%to: !llvm.ptr, %data: !llvm.ptr, %rank: i32, %dtype: i32, %sizes: !llvm.ptr,
-                                     %steps: !llvm.ptr) attributes {relax.shared_group = "relax.rt"} {
+                                     %steps: !llvm.ptr) attributes {relax.support} {
   %zero = arith.constant 0 : i64
   %cpu = arith.constant 1 : i64
   llvm.store %data, %to : !llvm.ptr, !llvm.ptr
@@ -72,7 +72,7 @@ func.func private @relax.rt.dltensor(%to: !llvm.ptr, %data: !llvm.ptr, %rank: i3
 // Fill in the header of a block {DLManagedTensorVersioned (80 bytes), shape, strides, …} and convert it to an FFI
 // tensor; frees the block on failure. The context of the tensor, at offset 8, belongs to the pool.
 func.func private @relax.rt.managed(%block: !llvm.ptr, %data: !llvm.ptr, %shape: !llvm.ptr, %rank: i32, %dtype: i32)
-    -> !llvm.ptr attributes {relax.may_fail, relax.shared_group = "relax.rt"} {
+    -> !llvm.ptr attributes {relax.may_fail, relax.support} {
   %one = arith.constant 1 : i64
   %zero = arith.constant 0 : i64
   %none = arith.constant 0 : i32
@@ -119,7 +119,7 @@ func.func private @relax.rt.managed(%block: !llvm.ptr, %data: !llvm.ptr, %shape:
 }
 
 // True if the elements of a DLTensor are in row-major order; strides of dimensions of size 1 do not matter.
-func.func private @relax.rt.contiguous(%tensor: !llvm.ptr) -> i1 attributes {relax.shared_group = "relax.rt"} {
+func.func private @relax.rt.contiguous(%tensor: !llvm.ptr) -> i1 attributes {relax.support} {
   %i0 = arith.constant 0 : index
   %i1 = arith.constant 1 : index
   %zero = arith.constant 0 : i64
@@ -164,7 +164,7 @@ func.func private @relax.rt.contiguous(%tensor: !llvm.ptr) -> i1 attributes {rel
 
 // A contiguous copy of a DLTensor with any strides and alignment, in memory of the frame.
 func.func private @relax.rt.compact(%frame: !llvm.ptr, %tensor: !llvm.ptr, %bytes: i64) -> !llvm.ptr
-    attributes {relax.may_fail, relax.shared_group = "relax.rt"} {
+    attributes {relax.may_fail, relax.support} {
   %i0 = arith.constant 0 : index
   %i1 = arith.constant 1 : index
   %zero = arith.constant 0 : i64
@@ -206,7 +206,7 @@ func.func private @relax.rt.compact(%frame: !llvm.ptr, %tensor: !llvm.ptr, %byte
 
 // Copy the elements of a DLTensor with strides, which begin at `from`, in row-major order.
 func.func private @relax.rt.gather(%copy: !llvm.ptr, %from: !llvm.ptr, %tensor: !llvm.ptr, %bytes: i64)
-    attributes {relax.shared_group = "relax.rt"} {
+    attributes {relax.support} {
   %i0 = arith.constant 0 : index
   %i1 = arith.constant 1 : index
   %zero = arith.constant 0 : i64

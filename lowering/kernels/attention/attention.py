@@ -54,7 +54,7 @@ def emit_weighted_sum(block: e.Block, name: str, sizes: Sizes) -> None:
     index, flat = ir.IndexType.get(), e.flat_memref(sizes.element)
     flag = ir.IntegerType.get_signless(1)
     types = [flat, index, e.flat_memref(sizes.source), *[index] * 4, flat, index, flag]
-    with e.function(block, name, types, group=sizes.name) as arguments:
+    with e.function(block, name, types) as arguments:
         weights, first, values, start, stride, count, panels, sums, to, accumulate = arguments
         lanes, zero = sizes.lanes, e.constant(sizes.vector(), 0)
 
@@ -111,7 +111,7 @@ def emit_dots(block: e.Block, name: str, sizes: Sizes) -> None:
     lanes, index = sizes.lanes, ir.IndexType.get()
     flat = e.flat_memref(sizes.element)
     types = [flat, index, e.flat_memref(sizes.source), index, index, index, index, flat, index, sizes.element]
-    with e.function(block, name, types, group=sizes.name) as arguments:
+    with e.function(block, name, types) as arguments:
         query, q_at, keys, k_at, stride, count, size, scores, to, factor = arguments
         full, last = e.round_down(size, lanes), e.sub(count, 1)
         # Up to lanes / 2 remaining keys are done one by one; more of them as a group that repeats the last key.

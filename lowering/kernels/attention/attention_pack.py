@@ -94,7 +94,7 @@ def emit_pack_keys(block: e.Block, name: str, sizes: Sizes) -> None:
     flat, packed_type = e.flat_memref(sizes.source), e.flat_memref(sizes.element)
     types = [flat, index, index, index, index, packed_type, index, index, sizes.element]
     lanes, panel = sizes.lanes, sizes.panel
-    with e.function(block, name, types, group=sizes.name) as values:
+    with e.function(block, name, types) as values:
         keys, at, stride, count, size, packed, start, depth, factor = values
         scale = simd.splat(factor, lanes)
         full, last = e.round_down(size, lanes), e.sub(count, 1)
@@ -141,7 +141,7 @@ def emit_pack_values(block: e.Block, name: str, sizes: Sizes) -> None:
     index, panel = ir.IndexType.get(), sizes.panel
     source_type, packed_type = e.flat_memref(sizes.source), e.flat_memref(sizes.element)
     types = [source_type, index, index, index, index, packed_type, index, index]
-    with e.function(block, name, types, group=sizes.name) as (
+    with e.function(block, name, types) as (
         source,
         at,
         stride,
@@ -180,7 +180,7 @@ def emit_pack_rows(block: e.Block, name: str, sizes: Sizes) -> None:
     source_type, packed_type = e.flat_memref(sizes.source), e.flat_memref(sizes.element)
     types = [source_type, index, index, index, index, packed_type, index, index]
     with (
-        e.function(block, name, types, group=sizes.name) as (
+        e.function(block, name, types) as (
             source,
             at,
             stride,
@@ -224,7 +224,7 @@ def emit_write_rows(block: e.Block, name: str, sizes: Sizes) -> None:
     index, lanes = ir.IndexType.get(), sizes.lanes
     flat = e.flat_memref(sizes.element)
     types = [flat, index, index, index, index, index, e.flat_memref(sizes.source), index, index]
-    with e.function(block, name, types, group=sizes.name) as values:
+    with e.function(block, name, types) as values:
         sums, start, distance, totals, count, size, out, at, stride = values
         full = e.round_down(size, lanes)
         with e.loop(0, count) as row:

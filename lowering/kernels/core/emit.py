@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from relax_mlir.dialects.attributes import SHARED_GROUP
+from relax_mlir.dialects.attributes import AS_GENERATED
 from relax_mlir.mlir import arith, func, ir, llvm, memref, scf
 
 Value: TypeAlias = ir.Value[Any]
@@ -337,18 +337,15 @@ def switch(value: Index, cases: Sequence[int], emit: Callable[[int], None]) -> N
 
 @contextmanager
 def function(
-    block: Block, name: str, types: Sequence[Type], *, group: str | None, marks: Sequence[str] = ()
+    block: Block, name: str, types: Sequence[Type], marks: Sequence[str] = (AS_GENERATED,)
 ) -> Iterator[list[Value]]:
     """Define a private function without results at the end of `block` (a module's body), and yield its arguments.
 
-    `group`: the group of functions that are identical in all modules (see `SHARED_GROUP`); None if the function is
-    specific to its module. `marks`: unit attributes of the function.
+    `marks`: its unit attributes.
     """
     with ir.InsertionPoint(block):
         op = func.FuncOp(name, (list(types), []), visibility="private")
         op.attributes["llvm.linkage"] = ir.Attribute.parse("#llvm.linkage<internal>")
-        if group is not None:
-            op.attributes[SHARED_GROUP] = ir.StringAttr.get(group)
         for mark in marks:
             op.attributes[mark] = ir.UnitAttr.get()
         with ir.InsertionPoint(op.add_entry_block()):

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
-from relax_mlir.dialects.attributes import AS_GENERATED
 from relax_mlir.ir_queries import defining_op, entry_block, is_a
 from relax_mlir.lowering.kernels.core import emit as e
 from relax_mlir.lowering.kernels.core.emit import item_bytes, memref_at
@@ -188,13 +187,9 @@ def write_words(words: e.Value, matrices: Sequence[Sequence[e.Index]], scalars: 
     return memref.cast(words_type(), words)
 
 
-def function(block: e.Block, name: str, group: str | None = None) -> AbstractContextManager[list[e.Value]]:
-    """Define an epilogue's function; yields its parameter block, row, rows, column and columns.
-
-    It is specific to its module, unless it is in a `group`: simple vector loops, which LLVM cannot improve.
-    """
-    marks = (AS_GENERATED,) if group is None else ()
-    return e.function(block, name, _function_type().inputs, group=group, marks=marks)
+def function(block: e.Block, name: str) -> AbstractContextManager[list[e.Value]]:
+    """Define an epilogue's function; yields its parameter block, row, rows, column and columns."""
+    return e.function(block, name, _function_type().inputs)
 
 
 def emit_epilogue(

@@ -47,7 +47,7 @@ from relax_mlir.lowering.kernels.gemm.gemm_small_n import (
     is_narrow,
     narrow_product,
 )
-from relax_mlir.lowering.kernels.gemm.gemm_tiling import MAX_ROWS, Groups, Tiling, tiling
+from relax_mlir.lowering.kernels.gemm.gemm_tiling import MAX_ROWS, Tiling, tiling
 from relax_mlir.lowering.kernels.gemm.gemv import (
     LONG_DOTS,
     MAX_NARROW_ROWS,
@@ -111,14 +111,14 @@ def emit_gemm(block: e.Block, kernel: GemmKernel, target: Target) -> str:
 def _emit_exact(block: e.Block, kernel: GemmKernel, target: Target) -> None:
     """Emit the functions of a GEMM whose result has the type of the accumulators."""
     source, element = _type(kernel.operand), _type(kernel.accumulator)
-    parts = Parts.of(kernel.name)
+    parts = Parts(kernel.name)
     sizes = tiling_of(kernel, target)
-    with e.function(block, kernel.name, signature(source, element), group=parts.groups.product) as arguments:
+    with e.function(block, kernel.name, signature(source, element)) as arguments:
         e.call(finished(kernel.name), [*arguments, *ep.nothing(block).arguments])
     _emit_entry(block, parts, sizes, source, element)
     emit_thin(block, parts, sizes, source, element)
     _emit_streams(block, kernel, target)
-    emit_by_rows(block, parts.rows(2), parts.groups.plain_b, sizes, source, element, 2)
+    emit_by_rows(block, parts.rows(2), sizes, source, element, 2)
     if source == element:
         emit_outer(block, parts, sizes, element)
     if has_narrow(sizes, source, element):
@@ -157,11 +157,11 @@ def _emit_row(block: e.Block, kernel: GemmKernel, target: Target) -> None:
     """Emit the functions of a GEMM with one row."""
     name = row_entry(kernel)
     source, element = _type(kernel.operand), _type(kernel.accumulator)
-    parts, sizes = Parts.of(kernel.name), tiling_of(kernel, target)
+    parts, sizes = Parts(kernel.name), tiling_of(kernel, target)
     types = signature(source, element)
-    with e.function(block, name, types, group=parts.groups.product) as arguments:
+    with e.function(block, name, types) as arguments:
         e.call(finished(name), [*arguments, *ep.nothing(block).arguments])
-    with e.function(block, finished(name), [*types, *ep.types()], group=parts.groups.product) as (
+    with e.function(block, finished(name), [*types, *ep.types()]) as (
         a,
         b,
         c,
@@ -186,19 +186,18 @@ def _emit_row(block: e.Block, kernel: GemmKernel, target: Target) -> None:
 def _emit_streams(block: e.Block, kernel: GemmKernel, target: Target) -> None:
     """Provide the functions of the code path for one row: dot products, and updates of the row."""
     source, element = _type(kernel.operand), _type(kernel.accumulator)
-    parts, sizes = Parts.of(kernel.name), tiling_of(kernel, target)
-    group = parts.groups.plain_b
+    parts, sizes = Parts(kernel.name), tiling_of(kernel, target)
 
     def emit(body: e.Block) -> None:
-        emit_by_dots(body, parts.dots, group, sizes, source, element)
-        emit_by_rows(body, parts.rows(1), group, sizes, source, element, 1)
+        emit_by_dots(body, parts.dots, sizes, source, element)
+        emit_by_rows(body, parts.rows(1), sizes, source, element, 1)
 
     define(block, target, (parts.dots, parts.rows(1)), emit)
 
 
 def emit_tiles(block: e.Block, kernel: GemmKernel, target: Target) -> str:
     """Provide the GEMM of packed blocks in the module with the body `block`; return its name (see `emit_block`)."""
-    parts = Parts.of(kernel.name)
+    parts = Parts(kernel.name)
 
     def emit(body: e.Block) -> None:
         packing, element = packing_of(body, kernel, target), _type(kernel.accumulator)
@@ -263,7 +262,7 @@ def _transposed(parts: e.Strided) -> e.Value:
 def _emit_entry(block: e.Block, parts: Parts, sizes: Tiling, source: e.Type, element: e.Type) -> None:
     """Emit the entry: handle an empty depth, then select the code path for the sizes."""
     types = [*signature(source, element), *ep.types()]
-    with e.function(block, finished(parts.entry), types, group=parts.groups.product) as (
+    with e.function(block, finished(parts.entry), types) as (
         a,
         b,
         c,
@@ -350,13 +349,13 @@ def _emit_rounding(block: e.Block, kernel: GemmKernel, target: Target) -> None:
     """Emit a GEMM whose result is narrower than the accumulators; each is rounded once, when it is complete."""
     inner = emit_gemm(block, GemmKernel(kernel.operand, kernel.accumulator), target)
     source, element, narrow = _type(kernel.operand), _type(kernel.accumulator), _type(kernel.result)
-    sizes, group = tiling_of(kernel, target), Groups.of(kernel.name).product
-    exact = _emit_round(block, f"{kernel.name}.round", group, sizes.lanes, element, narrow)
+    sizes = tiling_of(kernel, target)
+    exact = _emit_round(block, f"{kernel.name}.round", sizes.lanes, element, narrow)
     quick = exact
     if uses_dots(kernel, target) and can_round(sizes.lanes):
         name = f"{kernel.name}.round_dots"
-        quick = _emit_round(block, name, group, sizes.lanes, element, narrow, rounded)
-    with e.function(block, kernel.name, signature(source, narrow), group=group) as (a, b, c, accumulate):
+        quick = _emit_round(block, name, sizes.lanes, element, narrow, rounded)
+    with e.function(block, kernel.name, signature(source, narrow)) as (a, b, c, accumulate):
         a_parts, c_parts = e.metadata(a), e.metadata(c)
         rows, columns, depth = e.dim(c, 0), e.dim(c, 1), e.dim(a, 1)
         words, nothing = ep.reserve_words(2, 0), ep.nothing(block, rounds=True)
@@ -401,14 +400,13 @@ def _emit_rounding(block: e.Block, kernel: GemmKernel, target: Target) -> None:
 def _emit_round(
     block: e.Block,
     name: str,
-    group: str,
     lanes: int,
     element: e.Type,
     narrow: e.Type,
     change: _Change | None = None,
 ) -> str:
     """Emit the epilogue that rounds its first matrix, the accumulators, into its second; return its name."""
-    with ep.function(block, name, group) as (words, *place):
+    with ep.function(block, name) as (words, *place):
         sums, result = (
             ep.part(ep.Matrix(type_, by_row=True, by_column=True, unit_inner=True), words, number, *place)
             for number, type_ in enumerate((element, narrow))

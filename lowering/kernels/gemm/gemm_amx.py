@@ -18,7 +18,7 @@ from relax_mlir.lowering.kernels.core import emit as e
 from relax_mlir.lowering.kernels.core import simd
 from relax_mlir.lowering.kernels.gemm import epilogue as ep
 from relax_mlir.lowering.kernels.gemm.gemm_pack import interleaved, transposed
-from relax_mlir.lowering.kernels.gemm.gemm_tiling import Groups, even_step
+from relax_mlir.lowering.kernels.gemm.gemm_tiling import even_step
 from relax_mlir.mlir import arith, ir, memref
 from relax_mlir.target import Target
 
@@ -51,18 +51,18 @@ def amx_tiling(target: Target) -> AmxTiling:
 
 def emit_amx(block: e.Block, name: str, target: Target) -> None:
     """Emit ``NAME.packed``: ``(A, B, C, accumulate, epilogue)``, like the other packed GEMMs (see `gemm`)."""
-    sizes, groups = amx_tiling(target), Groups.of(name)
-    _emit_blocks(block, name, groups, sizes)
-    _emit_pack(block, f"{name}.pack_a", groups.pack, pairs=False)
-    _emit_pack(block, f"{name}.pack_b", groups.plain_b, pairs=True)
-    _emit_sum(block, f"{name}.tiles", groups.product, target.lanes(32))
+    sizes = amx_tiling(target)
+    _emit_blocks(block, name, sizes)
+    _emit_pack(block, f"{name}.pack_a", pairs=False)
+    _emit_pack(block, f"{name}.pack_b", pairs=True)
+    _emit_sum(block, f"{name}.tiles", target.lanes(32))
 
 
-def _emit_blocks(block: e.Block, name: str, groups: Groups, sizes: AmxTiling) -> None:
+def _emit_blocks(block: e.Block, name: str, sizes: AmxTiling) -> None:
     source, element = _types()
     operand, result = e.strided_memref(source, 2), e.strided_memref(element, 2, unit_inner=True)
     types = [operand, operand, result, ir.IntegerType.get_signless(1), *ep.types()]
-    with e.function(block, f"{name}.packed", types, group=groups.product) as (a, b, c, accumulate, *rest):
+    with e.function(block, f"{name}.packed", types) as (a, b, c, accumulate, *rest):
         rows, columns, depth = e.dim(c, 0), e.dim(c, 1), e.dim(a, 1)
         steps = [
             even_step(e.maximum(size, 1), limit, multiple)
@@ -105,7 +105,7 @@ def _types() -> tuple[e.Type, e.Type]:
     return ir.BF16Type.get(), ir.F32Type.get()
 
 
-def _emit_pack(block: e.Block, name: str, group: str, pairs: bool) -> None:
+def _emit_pack(block: e.Block, name: str, pairs: bool) -> None:
     """Emit the function that packs an operand, whose lines are rows of A or columns of B.
 
     Arguments: an operand, lines x depth; first line, lines, first depth, depth; destination and offset in it. Tiles of
@@ -114,9 +114,7 @@ def _emit_pack(block: e.Block, name: str, group: str, pairs: bool) -> None:
     """
     source, _ = _types()
     size, operand = ir.IndexType.get(), e.strided_memref(source, 2)
-    with e.function(
-        block, name, [operand, size, size, size, size, e.flat_memref(source), size], group=group
-    ) as values:
+    with e.function(block, name, [operand, size, size, size, size, e.flat_memref(source), size]) as values:
         x, line, lines, depth, deep, packed, at = values
         parts = e.metadata(x)
         along = e.view(parts, parts.sizes, parts.strides, unit_inner=True)
@@ -164,7 +162,7 @@ def _store(packed: e.Value, place: e.Index, rows: Sequence[e.Value]) -> None:
         simd.store(row, packed, e.add(place, r * DEPTH))
 
 
-def _emit_sum(block: e.Block, name: str, group: str, lanes: int) -> None:
+def _emit_sum(block: e.Block, name: str, lanes: int) -> None:
     """Emit the accumulation of 2 x 2 tiles of C over the depth of the block.
 
     Arguments: packed memory, offsets of the tiles of A and of B in it, tiles of depth, a buffer of 32 x 32
@@ -174,7 +172,7 @@ def _emit_sum(block: e.Block, name: str, group: str, lanes: int) -> None:
     size, flag = ir.IndexType.get(), ir.IntegerType.get_signless(1)
     flat, matrix = e.flat_memref(source), e.strided_memref(element, 2, unit_inner=True)
     types = [flat, size, size, size, e.flat_memref(element), matrix, size, size, size, size, flag]
-    with e.function(block, name, types, group=group) as values:
+    with e.function(block, name, types) as values:
         packed, a_at, b_at, tiles, buffer, c, row, column, high, wide, accumulate = values
         a, b = (_fixed(packed, at, (SIDE, DEPTH)) for at in (a_at, b_at))
         sums = _fixed(buffer, 0, (BLOCK,))

@@ -15,7 +15,7 @@ from relax_mlir.lowering.kernels.core.parallel import THRESHOLD, parallel_loop, 
 from relax_mlir.lowering.kernels.gemm import epilogue as ep
 from relax_mlir.lowering.kernels.gemm.gemm_micro import Rounding, emit_finish, emit_tile
 from relax_mlir.lowering.kernels.gemm.gemm_pack import LeftOperand, Packing, rows_type
-from relax_mlir.lowering.kernels.gemm.gemm_tiling import Groups, Tiling, even_step
+from relax_mlir.lowering.kernels.gemm.gemm_tiling import Tiling, even_step
 from relax_mlir.mlir import arith, ir
 
 _MAX_SHARED = 1 << 25
@@ -25,17 +25,11 @@ packing a block more than once."""
 
 @dataclass(frozen=True)
 class Parts:
-    """Names of the functions of one GEMM, and their groups."""
+    """Names of the functions of one GEMM; `entry`: its own name."""
 
     entry: str
-    groups: Groups
     tiles: str | None = None
     """The function for a block, if it is shared with another GEMM."""
-
-    @staticmethod
-    def of(kernel: str) -> Parts:
-        """The names for a GEMM, from the name of its entry."""
-        return Parts(kernel, Groups.of(kernel))
 
     @property
     def skinny(self) -> str:
@@ -167,7 +161,7 @@ def emit_packed(block: e.Block, parts: Parts, packing: Packing, element: e.Type)
     """
     sizes, source = packing.tiling, packing.source
     types, part = [*signature(source, element, packing.right_type), *ep.types()], f"{parts.packed}.part"
-    with e.function(block, parts.packed, types, group=parts.groups.product) as arguments:
+    with e.function(block, parts.packed, types) as arguments:
         a, _, c, *_ = arguments
 
         def separately() -> None:
@@ -191,7 +185,7 @@ def _emit_packed_part(
 ) -> None:
     """Emit the loops for some rows and columns of C, of which the bounds are the last arguments."""
     sizes = packing.tiling
-    with e.function(block, name, [*types, *[ir.IndexType.get()] * 4], group=parts.groups.product) as (
+    with e.function(block, name, [*types, *[ir.IndexType.get()] * 4]) as (
         a,
         b,
         c,
@@ -241,7 +235,6 @@ def emit_shared(block: e.Block, parts: Parts, packing: Packing, element: e.Type)
         block,
         parts.shared,
         [*signature(source, element, packing.right_type), *ep.types()],
-        group=parts.groups.product,
     ) as arguments:
         a, b, c, *rest = arguments
         depth, columns = e.dim(a, 1), e.dim(c, 1)
@@ -259,7 +252,6 @@ def emit_shared(block: e.Block, parts: Parts, packing: Packing, element: e.Type)
         packing,
         parts,
         parts.shared,
-        parts.groups.product,
         sizes.depth_to_pack,
         element,
         packing.element,
@@ -271,7 +263,6 @@ def panel_loops(
     packing: Packing,
     parts: Parts,
     name: str,
-    group: str,
     most_depth: Callable[[e.Index], e.Index],
     element: e.Type,
     panel: e.Type,
@@ -286,10 +277,10 @@ def panel_loops(
     matrix, flat = e.strided_memref(packing.source, 2), e.flat_memref(panel)
     types = [matrix, flat, e.strided_memref(element, 2, unit_inner=True), ir.IntegerType.get_signless(1)]
     types = [*types, *ep.types()]
-    with e.function(block, f"{name}.blocks", types, group=group) as arguments:
+    with e.function(block, f"{name}.blocks", types) as arguments:
         by_parts(sizes, f"{name}.part", arguments[0], arguments[2], arguments, is_packed=True)
     part_types = [*types, *[ir.IndexType.get()] * 4]
-    with e.function(block, f"{name}.part", part_types, group=group) as (a, b, c, accumulate, *rest):
+    with e.function(block, f"{name}.part", part_types) as (a, b, c, accumulate, *rest):
         *carried, first_row, last_row, first_column, last_column = rest
         epilogue = ep.Epilogue(*carried)
         rows, wide, depth = e.sub(last_row, first_row), e.sub(last_column, first_column), e.dim(a, 1)
@@ -335,7 +326,7 @@ def emit_block(
     matrix = e.strided_memref(element, 2, unit_inner=True)
     memory = [rows_type(operands[0]), size, size, e.flat_memref(operands[1]), size, size]
     arguments = [*memory, size, size, size, matrix, size, size, flag, flag, *ep.types()]
-    with e.function(block, parts.block, arguments, group=parts.groups.tile) as values:
+    with e.function(block, parts.block, arguments) as values:
         a, a_at, a_stride, b, b_at, panel_depth, depth, rows, columns, c, row, column, add, done, *rest = (
             values
         )
@@ -391,12 +382,11 @@ def emit_block(
                 count = e.select(is_first, first, second)
                 with e.when(e.compare("ne", count, 0)):
                     tiles(start, count, j, end, sizes.row_counts)
-    emit_finish(block, parts.finish, parts.groups.tile, sizes, element, rounding)
+    emit_finish(block, parts.finish, sizes, element, rounding)
     for rows_ in sizes.row_counts:
         emit_tile(
             block,
             parts.tile(rows_),
-            parts.groups.tile,
             parts.finish,
             sizes,
             element,
@@ -407,7 +397,6 @@ def emit_block(
     emit_tile(
         block,
         parts.narrow_tile,
-        parts.groups.tile,
         parts.finish,
         sizes,
         element,

@@ -71,7 +71,6 @@ which costs 2 to 4 % of the time on Zen 5. (With narrower vectors the hardware p
 def emit_tile(
     block: e.Block,
     name: str,
-    group: str,
     finish: str,
     tiling: Tiling,
     element: e.Type,
@@ -96,7 +95,7 @@ def emit_tile(
     may_lack = tiling.row_step > 1
     types = [*[size] * 7, flag, *[flag] * bool(rounding), *[size] * may_lack]
     types += [size] * (2 * tiling.half_lines)
-    with e.function(block, name, types, group=group) as values:
+    with e.function(block, name, types) as values:
         a_at, a_stride, b_at, depth, c_at, c_stride, left, accumulate, *rest = values
         rounds, rest = rest[: bool(rounding)], rest[bool(rounding) :]
         counts, ahead = rest[:may_lack], rest[may_lack:]
@@ -258,7 +257,7 @@ def _add_in_pieces(
 
 
 def emit_finish(
-    block: e.Block, name: str, group: str, tiling: Tiling, element: e.Type, rounding: Rounding | None
+    block: e.Block, name: str, tiling: Tiling, element: e.Type, rounding: Rounding | None
 ) -> None:
     """Emit the function that stores accumulators to C, adds them, or rounds them, within the bounds of C.
 
@@ -268,7 +267,7 @@ def emit_finish(
     """
     size, flag = ir.IndexType.get(), ir.IntegerType.get_signless(1)
     lanes = tiling.lanes
-    with e.function(block, name, [*[size] * 5, flag, *[flag] * bool(rounding)], group=group) as values:
+    with e.function(block, name, [*[size] * 5, flag, *[flag] * bool(rounding)]) as values:
         sums_at, rows, c_at, c_stride, left, accumulate, *rounds = values
         sums = memref_at(sums_at, element, [1], unit_inner=True)
         c = memref_at(c_at, element, [c_stride, 1], unit_inner=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from relax_mlir.lowering.kernels.core import emit as e
 from relax_mlir.lowering.kernels.core import simd
 from relax_mlir.lowering.kernels.core.simd import transpose
-from relax_mlir.lowering.kernels.gemm.gemm_tiling import Groups, Tiling
+from relax_mlir.lowering.kernels.gemm.gemm_tiling import Tiling
 from relax_mlir.mlir import arith, ir, llvm, memref, vector
 from relax_mlir.target import Target
 
@@ -30,11 +30,6 @@ class Packing:
     tiling: Tiling
     source: e.Type
     element: e.Type
-
-    @property
-    def groups(self) -> Groups:
-        """The groups of its functions."""
-        return Groups.of(self.prefix)
 
     @property
     def a(self) -> str:
@@ -74,7 +69,7 @@ class Packing:
         """
         size, flat = ir.IndexType.get(), e.flat_memref(self.element)
         arguments = [e.strided_memref(self.source, 2), size, size, size, size, flat, size]
-        with e.function(self.block, self.a, arguments, group=self.groups.pack) as (
+        with e.function(self.block, self.a, arguments) as (
             a,
             row,
             rows,
@@ -114,7 +109,7 @@ class Packing:
         size, wide = ir.IndexType.get(), self.tiling.columns
         flat = e.flat_memref(self.element)
         arguments = [e.strided_memref(self.source, 2), size, size, size, size, flat, size, size]
-        with e.function(self.block, self.b, arguments, group=self.groups.plain_b) as (
+        with e.function(self.block, self.b, arguments) as (
             b,
             row,
             rows,
@@ -222,7 +217,7 @@ class Packing:
         size, lanes = ir.IndexType.get(), self.tiling.lanes
         source = e.strided_memref(self.source, 2, unit_inner=True)
         arguments = [source, size, size, size, size, e.flat_memref(self.element), size, size]
-        with e.function(self.block, self.transpose, arguments, group=self.groups.pack) as values:
+        with e.function(self.block, self.transpose, arguments) as values:
             lines, line, count, start, length, packed, at, stride = values
             full_count, full_length = e.round_down(count, lanes), e.round_down(length, lanes)
             with e.loop(0, full_count, lanes) as o, e.loop(0, full_length, lanes) as counter:
@@ -248,7 +243,7 @@ class Packing:
         """
         size, matrix = ir.IndexType.get(), e.strided_memref(self.source, 2)
         arguments = [matrix, size, size, size, size, e.flat_memref(self.element), size, size, size]
-        with e.function(self.block, self.copy, arguments, group=self.groups.pack) as values:
+        with e.function(self.block, self.copy, arguments) as values:
             source, row, rows, column, columns, packed, at, down, right = values
             with e.loop(0, rows) as i, e.loop(0, columns) as j:
                 value = simd.widen(e.load(source, e.add(row, i), e.add(column, j)), self.element)
@@ -402,7 +397,7 @@ class PairPacking(Packing):
         arguments = [e.strided_memref(self.source, 2), size, size, size, size, flat, size]
         name = self._emit_square("a", by_pair=False)
         lanes, deep = self.tiling.lanes, PAIR * self.tiling.lanes
-        with e.function(self.block, self.a, arguments, group=self.groups.pack) as values:
+        with e.function(self.block, self.a, arguments) as values:
             a, row, rows, column, columns, packed, leading = values
             with e.loop(0, rows, lanes) as i, e.loop(0, columns, deep) as k:
                 place = e.add(e.mul(i, leading), k)
@@ -416,7 +411,7 @@ class PairPacking(Packing):
         name = self._emit_square("b", by_pair=True)
         lanes, wide = self.tiling.lanes, self.tiling.columns
         deep = PAIR * lanes
-        with e.function(self.block, self.b, arguments, group=self.groups.plain_b) as (
+        with e.function(self.block, self.b, arguments) as (
             b,
             row,
             rows,
@@ -478,7 +473,7 @@ class PairPacking(Packing):
         wide = PAIR * lanes
         type_, operand = e.vector_type(wide, self.source), e.strided_memref(self.source, 2)
         arguments = [operand, size, size, size, size, e.flat_memref(self.source), size, size]
-        with e.function(self.block, name, arguments, group=self.groups.pack) as values:
+        with e.function(self.block, name, arguments) as values:
             x, line, lines, depth, deep, packed, at, leading = values
             parts, buffer = e.metadata(x), e.stack(self.source, lanes * wide)
 

@@ -8,7 +8,6 @@ are interleaved, and the number of rows is even.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from relax_mlir.lowering.kernels.core import emit as e
 from relax_mlir.lowering.kernels.core import simd
@@ -24,7 +23,7 @@ from relax_mlir.lowering.kernels.gemm.gemm import (
 )
 from relax_mlir.lowering.kernels.gemm.gemm_blocks import Parts, emit_block, panel_loops
 from relax_mlir.lowering.kernels.gemm.gemm_pack import PAIR, halves
-from relax_mlir.lowering.kernels.gemm.gemm_tiling import Groups, Tiling
+from relax_mlir.lowering.kernels.gemm.gemm_tiling import Tiling
 from relax_mlir.lowering.kernels.library import define
 from relax_mlir.mlir import arith, ir
 from relax_mlir.target import Target
@@ -55,14 +54,14 @@ def _emit_panels(block: e.Block, kernel: GemmKernel, target: Target) -> None:
     name = panels_name(kernel)
     emit_left_and_tiles(block, kernel, target)
     source, element = ir.Type.parse(kernel.operand), ir.Type.parse(kernel.result)
-    packing, groups = packing_of(block, kernel, target), Groups.of(kernel.name)
+    packing = packing_of(block, kernel, target)
     sizes = packing.tiling
     flat, flag = e.flat_memref(source), ir.IntegerType.get_signless(1)
     a_type, c_type = e.strided_memref(source, 2), e.strided_memref(element, 2, unit_inner=True)
     signature = [a_type, flat, c_type, flag]
-    with e.function(block, name, signature, group=groups.panels) as arguments:
+    with e.function(block, name, signature) as arguments:
         e.call(finished(name), [*arguments, *ep.nothing(block).arguments])
-    with e.function(block, finished(name), [*signature, *ep.types()], group=groups.panels) as (
+    with e.function(block, finished(name), [*signature, *ep.types()]) as (
         a,
         b,
         c,
@@ -80,12 +79,12 @@ def _emit_panels(block: e.Block, kernel: GemmKernel, target: Target) -> None:
         e.branch(e.compare("le", e.dim(c, 0), 2), few_rows, blocks)
     # Narrow panels have separate tiles.
     own = source != packing.element
-    parts = Parts(name, replace(groups, tile=groups.panels)) if own else Parts.of(kernel.name)
-    panel_loops(block, packing, parts, name, groups.panels, lambda _: sizes.depth, element, source)
+    parts = Parts(name if own else kernel.name)
+    panel_loops(block, packing, parts, name, lambda _: sizes.depth, element, source)
     if own:
         emit_block(block, parts, sizes, element, (element, source), rounding_of(kernel, target))
     for rows in (1, 2):
-        _emit_strip(block, _strip(name, rows), groups.panels, sizes, signature[:3], rows)
+        _emit_strip(block, _strip(name, rows), sizes, signature[:3], rows)
 
 
 def panels_name(kernel: GemmKernel) -> str:
@@ -113,9 +112,7 @@ def _thin(name: str, sizes: Tiling, a: e.Value, b: e.Value, c: e.Value, accumula
     e.switch(e.dim(c, 0), (1, 2), strips)
 
 
-def _emit_strip(
-    block: e.Block, name: str, group: str, sizes: Tiling, types: Sequence[e.Type], rows: int
-) -> None:
+def _emit_strip(block: e.Block, name: str, sizes: Tiling, types: Sequence[e.Type], rows: int) -> None:
     """Emit the function for a strip of several panels.
 
     Arguments: A (any strides), panels of B, C (as in `types`), the first column, a flag to add to C. Missing panels
@@ -123,7 +120,7 @@ def _emit_strip(
     """
     lanes, element, panels = sizes.lanes, e.element_of(types[2]), _panels(sizes, rows)
     more = [ir.IndexType.get(), ir.IntegerType.get_signless(1)]
-    with e.function(block, name, [*types, *more], group=group) as (a, b, c, column, accumulate):
+    with e.function(block, name, [*types, *more]) as (a, b, c, column, accumulate):
         depth, left = e.dim(a, 1), e.sub(e.dim(c, 1), column)
         step, panel_depth = sizes.group, e.round_up(depth, sizes.group)
         starts = [v * lanes for v in range(panels * sizes.vectors)]

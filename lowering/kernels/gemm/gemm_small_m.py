@@ -63,9 +63,9 @@ def emit_few_rows(block: e.Block, parts: Parts, tiling: Tiling, element: e.Type)
     types, part = [*signature(element, element), *ep.types()], f"{parts.few_rows}.part"
     whole = _whole_tiles(parts)
     tiles = {**tiles_of(parts, tiling), "whole": whole[-1]}
-    with e.function(block, parts.few_rows, types, group=parts.groups.product) as arguments:
+    with e.function(block, parts.few_rows, types) as arguments:
         by_parts(tiling, part, arguments[0], arguments[2], arguments)
-    with e.function(block, part, [*types, *[ir.IndexType.get()] * 4], group=parts.groups.product) as values:
+    with e.function(block, part, [*types, *[ir.IndexType.get()] * 4]) as values:
         a, b, c, accumulate, *carried, first_row, last_row, first_column, last_column = values
         epilogue = ep.Epilogue(*carried)
         a_parts, b_parts, c_parts = map(e.metadata, (a, b, c))
@@ -90,9 +90,8 @@ def emit_few_rows(block: e.Block, parts: Parts, tiling: Tiling, element: e.Type)
 
 def _whole_tiles(parts: Parts) -> list[NarrowTile]:
     """The tiles for whole vectors, by ascending height."""
-    group = parts.groups.unpacked
     return [
-        NarrowTile(parts.unpacked(f"ahead_{rows}"), group, rows, 3, False, tiles_ahead=_TILES_AHEAD)
+        NarrowTile(parts.unpacked(f"ahead_{rows}"), rows, 3, False, tiles_ahead=_TILES_AHEAD)
         for rows in _HEIGHTS
     ]
 
@@ -119,7 +118,7 @@ _Lines = Callable[[e.Value, e.Value], None]
 
 def emit_thin(block: e.Block, parts: Parts, sizes: Tiling, source: e.Type, element: e.Type) -> None:
     """Emit C (+)= A B for few rows; a B without unit stride is packed."""
-    with e.function(block, parts.skinny, signature(source, element), group=parts.groups.product) as (
+    with e.function(block, parts.skinny, signature(source, element)) as (
         a,
         b,
         c,
@@ -142,7 +141,7 @@ def emit_thin(block: e.Block, parts: Parts, sizes: Tiling, source: e.Type, eleme
 
 def emit_thin_row(block: e.Block, parts: Parts, sizes: Tiling, source: e.Type, element: e.Type) -> None:
     """Emit C (+)= A B for one row; a B without unit stride is read element by element."""
-    with e.function(block, parts.skinny_row, signature(source, element), group=parts.groups.product) as (
+    with e.function(block, parts.skinny_row, signature(source, element)) as (
         a,
         b,
         c,

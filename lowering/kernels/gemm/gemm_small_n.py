@@ -35,7 +35,6 @@ class NarrowTile:
     """
 
     name: str
-    group: str
     rows: int
     vectors: int
     is_masked: bool = True
@@ -88,7 +87,7 @@ def emit_narrow_tile(block: e.Block, finish: str, tile: NarrowTile, tiling: Tili
     wide, places = tile.lanes(tiling), [v * lanes for v in range(vectors)]
     # `finish` stores masked vectors where masked instructions are slow.
     direct = vectors - (tile.is_masked and tiling.half_lines)
-    with e.function(block, tile.name, [*[size] * 10, flag], group=tile.group) as values:
+    with e.function(block, tile.name, [*[size] * 10, flag]) as values:
         a_at, a_stride, a_step, total_rows, b_at, b_stride, depth, c_at, c_stride, left, accumulate = values
         a, b, c = (memref_at(at, element, [1], unit_inner=True) for at in (a_at, b_at, c_at))
         own = e.stack(element, rows * lanes) if direct < vectors else None
@@ -209,7 +208,6 @@ class TallTiles:
         vectors = 4 if self.tiling.registers >= 32 else 3
         return NarrowTile(
             self.parts.unpacked("tall"),
-            self.parts.groups.unpacked,
             _HIGH,
             vectors,
             is_masked=False,
@@ -288,9 +286,7 @@ class TallTiles:
         """
         size, flag = ir.IndexType.get(), ir.IntegerType.get_signless(1)
         element, leading = self.element, self.rows
-        with e.function(
-            block, self.parts.unpacked("tall_write"), [*[size] * 6, flag], group=self.parts.groups.unpacked
-        ) as values:
+        with e.function(block, self.parts.unpacked("tall_write"), [*[size] * 6, flag]) as values:
             sums_at, first, last, wide, c_at, c_stride, accumulate = values
             sums = memref_at(sums_at, element, [leading, 1], unit_inner=True)
             c = memref_at(c_at, element, [c_stride, 1], unit_inner=True)
@@ -372,9 +368,9 @@ def emit_narrow_left(block: e.Block, parts: Parts, packing: Packing) -> None:
     """Emit the GEMM; it takes the arguments of `emit_narrow`, whose loops it calls."""
     tiling, element = packing.tiling, packing.element
     types, part = [*signature(element, element), *ep.types()], f"{parts.narrow_left}.part"
-    with e.function(block, parts.narrow_left, types, group=parts.groups.product) as arguments:
+    with e.function(block, parts.narrow_left, types) as arguments:
         by_parts(tiling, part, arguments[0], arguments[2], arguments, row_group=row_group(tiling))
-    with e.function(block, part, [*types, *[ir.IndexType.get()] * 4], group=parts.groups.product) as values:
+    with e.function(block, part, [*types, *[ir.IndexType.get()] * 4]) as values:
         a, b, c, accumulate, *carried, first_row, last_row, first_column, last_column = values
         epilogue, nothing = ep.Epilogue(*carried), ep.nothing(block)
         a_parts, b_parts, c_parts = map(e.metadata, (a, b, c))
@@ -460,7 +456,6 @@ def emit_narrow_transposed(block: e.Block, parts: Parts, packing: Packing) -> No
         block,
         parts.narrow_transposed,
         [*signature(element, element), *ep.types()],
-        group=parts.groups.product,
     ) as arguments:
         a, b, *rest = arguments
         b_parts = e.metadata(b)
@@ -475,22 +470,21 @@ def emit_narrow_transposed(block: e.Block, parts: Parts, packing: Packing) -> No
 
 def tiles_of(parts: Parts, tiling: Tiling) -> dict[str, NarrowTile]:
     """The tiles by name: `whole` for the first columns, then those for the remainder."""
-    group = parts.groups.unpacked
-    one = NarrowTile(parts.unpacked("one"), group, tile_rows(tiling, 1), 1)
+    one = NarrowTile(parts.unpacked("one"), tile_rows(tiling, 1), 1)
     high = tile_rows(tiling, 2)
     if tiling.half_lines:
-        two = NarrowTile(parts.unpacked("two"), group, high, 2)
+        two = NarrowTile(parts.unpacked("two"), high, 2)
         # Masked instructions are slow.
-        whole = NarrowTile(parts.unpacked("two_whole"), group, high, 2, is_masked=False)
+        whole = NarrowTile(parts.unpacked("two_whole"), high, 2, is_masked=False)
         return {"whole": whole, "one": one, "two": two}
     ahead = partial(NarrowTile, left_ahead=_STEPS_AHEAD)
-    two = ahead(parts.unpacked("two"), group, high, 2)
+    two = ahead(parts.unpacked("two"), high, 2)
     tiles = {"whole": two, "one": one, "two": two}
     if has_wide_tile(tiling):
-        tiles["whole"] = tiles["three"] = ahead(parts.unpacked("three"), group, high, 3)
+        tiles["whole"] = tiles["three"] = ahead(parts.unpacked("three"), high, 3)
     # For f32, dot products or tall tiles compute most of the columns that this tile would improve.
     if tiling.lanes <= 8:
-        tiles["one_half"] = ahead(parts.unpacked("one_half"), group, high, 2, ends_half=True)
+        tiles["one_half"] = ahead(parts.unpacked("one_half"), high, 2, ends_half=True)
     return tiles
 
 
@@ -498,13 +492,11 @@ def emit_narrow(block: e.Block, parts: Parts, tiling: Tiling, element: e.Type) -
     """Emit C (+)= A B with its epilogue, where `is_narrow` holds; it takes the arguments of the packed code path."""
     types = [*signature(element, element), *ep.types()]
     tiles, tall = tiles_of(parts, tiling), TallTiles(parts, tiling, element)
-    with e.function(block, parts.narrow, types, group=parts.groups.product) as arguments:
+    with e.function(block, parts.narrow, types) as arguments:
         by_parts(
             tiling, f"{parts.narrow}.part", arguments[0], arguments[2], arguments, row_group=row_group(tiling)
         )
-    with e.function(
-        block, f"{parts.narrow}.part", [*types, *[ir.IndexType.get()] * 4], group=parts.groups.product
-    ) as values:
+    with e.function(block, f"{parts.narrow}.part", [*types, *[ir.IndexType.get()] * 4]) as values:
         a, b, c, accumulate, *carried, first_row, last_row, first_column, last_column = values
         most_deep = _most_deep(tiling, element)
         most_dots = tiling.lanes // _IDLE_PART
@@ -563,9 +555,7 @@ def emit_narrow(block: e.Block, parts: Parts, tiling: Tiling, element: e.Type) -
                 with e.when(done):
                     epilogue.run(i, e.sub(end, i), first_column, e.sub(last_column, first_column))
     if tiling.half_lines:
-        emit_finish(
-            block, parts.unpacked("finish"), parts.groups.unpacked, replace(tiling, vectors=1), element, None
-        )
+        emit_finish(block, parts.unpacked("finish"), replace(tiling, vectors=1), element, None)
     for tile in {tile.name: tile for tile in tiles.values()}.values():
         emit_narrow_tile(block, parts.unpacked("finish"), tile, tiling, element)
     tall.emit(block)

@@ -56,7 +56,7 @@ def max_dot_rows(tiling: Tiling) -> int:
 
 
 def emit_by_rows(
-    block: e.Block, name: str, group: str, tiling: Tiling, source: e.Type, element: e.Type, rows: int
+    block: e.Block, name: str, tiling: Tiling, source: e.Type, element: e.Type, rows: int
 ) -> None:
     """Emit C (+)= A B for `rows` rows of A and C, with a row-contiguous B.
 
@@ -69,7 +69,7 @@ def emit_by_rows(
     flag = ir.IntegerType.get_signless(1)
     lines, result = (e.strided_memref(x, 2, unit_inner=True) for x in (source, element))
     arguments = [e.strided_memref(source, 2), ir.IndexType.get(), lines, result, flag]
-    with e.function(block, name, arguments, group=group) as (a, row, b, c, accumulate):
+    with e.function(block, name, arguments) as (a, row, b, c, accumulate):
         depth, columns = e.dim(b, 0), e.dim(b, 1)
         count = min(8 // rows, _WAYS - rows)  # factors stay in registers, rows in the cache
         wide = e.round_down(columns, tiling.columns)
@@ -162,9 +162,7 @@ def _factor(lanes: int, a: e.Value, row: e.Index, column: e.Index, c: e.Value) -
     return simd.splat(simd.widen(e.load(a, row, column), e.element_of(c.type)), lanes)
 
 
-def emit_by_dots(
-    block: e.Block, name: str, group: str, tiling: Tiling, source: e.Type, element: e.Type
-) -> None:
+def emit_by_dots(block: e.Block, name: str, tiling: Tiling, source: e.Type, element: e.Type) -> None:
     """Emit C (+)= A B by dot products, with a row-contiguous A and a column-contiguous B.
 
     As many dot products as a vector has lanes are interleaved, for some rows at a time, so that their sums form one
@@ -172,7 +170,7 @@ def emit_by_dots(
     """
     flag = ir.IntegerType.get_signless(1)
     lines, result = (e.strided_memref(x, 2, unit_inner=True) for x in (source, element))
-    with e.function(block, name, [lines, lines, result, flag], group=group) as (a, b, c, accumulate):
+    with e.function(block, name, [lines, lines, result, flag]) as (a, b, c, accumulate):
         rows, columns = e.dim(a, 0), e.dim(b, 0)
         most = max_dot_rows(tiling)
         full = e.round_down(columns, MAX_DOTS)
@@ -337,9 +335,7 @@ def outer_product(
 def emit_outer(block: e.Block, parts: Parts, tiling: Tiling, element: e.Type) -> None:
     """Emit the function of A (any strides), B and C (unit inner stride): C = A B, for a depth of 1."""
     lines = e.strided_memref(element, 2, unit_inner=True)
-    with e.function(
-        block, parts.outer, [e.strided_memref(element, 2), lines, lines], group=parts.groups.unpacked
-    ) as (a, b, c):
+    with e.function(block, parts.outer, [e.strided_memref(element, 2), lines, lines]) as (a, b, c):
         columns, lanes = e.dim(c, 1), tiling.lanes
         with e.when(e.compare("ne", columns, 0)):
             wide = e.compare("ge", columns, lanes)

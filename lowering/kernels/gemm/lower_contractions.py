@@ -181,18 +181,16 @@ def emit_batch(block: e.Block, kernel: GemmKernel, target: Target) -> str:
     Requires `has_narrow`. Its arguments are those of `emit_gemm` for the first GEMM, the number of GEMMs, and the
     distance in elements to the next A, B and C.
     """
-    name = Parts.of(kernel.name).batch
+    name = Parts(kernel.name).batch
     define(block, target, (name,), lambda body: _emit_batch(body, kernel, target))
     return name
 
 
 def _emit_batch(block: e.Block, kernel: GemmKernel, target: Target) -> None:
     """Emit the functions for a batch of GEMMs."""
-    parts, tiling, element = Parts.of(kernel.name), tiling_of(kernel, target), ir.Type.parse(kernel.result)
+    parts, tiling, element = Parts(kernel.name), tiling_of(kernel, target), ir.Type.parse(kernel.result)
     size = ir.IndexType.get()
-    with e.function(
-        block, parts.batch, [*signature(element, element), *[size] * 4], group=parts.groups.product
-    ) as values:
+    with e.function(block, parts.batch, [*signature(element, element), *[size] * 4]) as values:
         a, b, c, accumulate, count, *steps = values
         matrices = [e.metadata(matrix) for matrix in (a, b, c)]
         a_parts, b_parts, c_parts = matrices
@@ -242,9 +240,7 @@ def _emit_tiles(block: e.Block, parts: Parts, tiling: Tiling, element: e.Type, v
     computes the last one several times.
     """
     size, lanes, rows = ir.IndexType.get(), tiling.lanes, min(tiling.rows, _TILE_ROWS)
-    with e.function(
-        block, parts.unpacked(f"batch_{vectors}"), [size] * 14, group=parts.groups.unpacked
-    ) as values:
+    with e.function(block, parts.unpacked(f"batch_{vectors}"), [size] * 14) as values:
         starts, (a_apart, a_step, b_apart, c_apart) = values[:3], values[3:7]
         (high, columns, depth, count), steps = values[7:11], values[11:]
         last = e.sub(high, 1)

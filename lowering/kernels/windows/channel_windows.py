@@ -21,7 +21,7 @@ from relax_mlir.lowering.kernels.gemm import epilogue as ep
 from relax_mlir.lowering.kernels.gemm.epilogue import words_type
 from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel, finished, tiling_of
 from relax_mlir.lowering.kernels.gemm.gemm_blocks import signature
-from relax_mlir.lowering.kernels.gemm.gemm_tiling import Groups, Tiling
+from relax_mlir.lowering.kernels.gemm.gemm_tiling import Tiling
 from relax_mlir.lowering.kernels.library import define
 from relax_mlir.lowering.kernels.windows.window_params import FINISH, Finisher, Kind, WindowWords
 from relax_mlir.mlir import arith, ir
@@ -58,13 +58,13 @@ def _emit_windows(block: e.Block, kernel: GemmKernel, kind: Kind, target: Target
     """Emit the functions of a kernel over the windows of each channel."""
     name = kind.entry(kernel.name)
     source, result = ir.Type.parse(kernel.operand), ir.Type.parse(kernel.result)
-    sizes, groups = tiling_of(kernel, target), Groups.of(name)
+    sizes = tiling_of(kernel, target)
     how = _How(name, kind, sizes, source, ir.Type.parse(kernel.accumulator), result)
     types = signature(source, result, words_type())
-    with e.function(block, name, types, group=groups.product) as arguments:
+    with e.function(block, name, types) as arguments:
         e.call(finished(name), [*arguments, *ep.nothing(block).arguments])
     types = [*types, *ep.types()]
-    with e.function(block, finished(name), types, group=groups.product) as arguments:
+    with e.function(block, finished(name), types) as arguments:
         a, words, c, accumulate, *rest = arguments
         rows, columns, taps = e.dim(c, 0), e.dim(c, 1), e.dim(a, 1)
 
@@ -85,10 +85,10 @@ def _emit_windows(block: e.Block, kernel: GemmKernel, kind: Kind, target: Target
         with e.when(e.compare("ne", columns, 0)):
             e.branch(e.compare("eq", taps, 0), nothing, windows)
     size = ir.IndexType.get()
-    with e.function(block, f"{name}.part", [*types, size, size], group=groups.product) as values:
+    with e.function(block, f"{name}.part", [*types, size, size]) as values:
         _emit_part(how, target, values)
-    _emit_copy(block, how, groups.pack)
-    _emit_lines(block, how, groups.tile)
+    _emit_copy(block, how)
+    _emit_lines(block, how)
 
 
 @dataclass(frozen=True)
@@ -225,7 +225,7 @@ def _write_places(places: e.Value, copies: _Copies) -> None:
         e.store(e.index(place), places, number)
 
 
-def _emit_copy(block: e.Block, how: _How, group: str) -> None:
+def _emit_copy(block: e.Block, how: _How) -> None:
     """Emit the function that copies some rows of the data, split into phases.
 
     Arguments: the parameter block, the address of the channel, the position of the rows along the depth, the distance
@@ -235,7 +235,7 @@ def _emit_copy(block: e.Block, how: _How, group: str) -> None:
     """
     size, lanes, source, element = ir.IndexType.get(), how.sizes.lanes, how.source, how.element
     types = [words_type(), *[size] * 5, e.flat_memref(element), *[size] * 3]
-    with e.function(block, f"{how.name}.copy", types, group=group) as values:
+    with e.function(block, f"{how.name}.copy", types) as values:
         neutral = how.neutral
         words, channel, depth, behind, lines, pitch, memory, place_of_first, channels, channel_elements = (
             values
@@ -330,7 +330,7 @@ def _first(left: e.Index, start: int, lanes: int) -> e.Value:
     return simd.mask(e.minimum(e.sub(e.maximum(left, start), start), lanes), lanes)
 
 
-def _emit_lines(block: e.Block, how: _How, group: str) -> None:
+def _emit_lines(block: e.Block, how: _How) -> None:
     """Emit the function that computes some rows of the result, several at a time.
 
     Arguments: the parameter block, A and its row, the copies and the distance in them between the first windows of
@@ -341,7 +341,7 @@ def _emit_lines(block: e.Block, how: _How, group: str) -> None:
     matrix, copies = e.strided_memref(how.source, 2), e.flat_memref(how.element)
     operands = [words_type(), matrix, size, copies, size, e.flat_memref(size)]
     result = [e.strided_memref(how.result, 2, unit_inner=True), *[size] * 3, ir.IntegerType.get_signless(1)]
-    with e.function(block, f"{how.name}.lines", [*operands, *result, size, size], group=group) as values:
+    with e.function(block, f"{how.name}.lines", [*operands, *result, size, size]) as values:
         words, a, first_row, memory, apart, places, c, *rest = values
         column, length, count, accumulate, channels, elements = rest
         taps, neutral, finish = e.dim(a, 1), how.neutral, how.finish(words)

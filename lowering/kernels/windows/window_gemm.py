@@ -14,7 +14,6 @@ from relax_mlir.lowering.kernels.gemm.epilogue import words_type
 from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel, emit_left_and_tiles, finished, tiling_of
 from relax_mlir.lowering.kernels.gemm.gemm_blocks import Parts, emit_packed, emit_shared, signature
 from relax_mlir.lowering.kernels.gemm.gemm_pack import Packing
-from relax_mlir.lowering.kernels.gemm.gemm_tiling import Groups
 from relax_mlir.lowering.kernels.gemm.gemv import clear_rows
 from relax_mlir.lowering.kernels.library import define
 from relax_mlir.lowering.kernels.windows.window_params import AxisWords, Kind, WindowWords
@@ -39,10 +38,6 @@ class WindowPacking(Packing):
     """Packs blocks of A as a GEMM does, and windows as blocks of B."""
 
     @property
-    def groups(self) -> Groups:
-        return Groups.of(Kind.PRODUCT.entry(self.prefix))
-
-    @property
     def b(self) -> str:
         return f"{Kind.PRODUCT.entry(self.prefix)}.pack_b"
 
@@ -54,7 +49,7 @@ class WindowPacking(Packing):
         """Emit `b`; arguments as those of the base class, with the parameter block instead of B."""
         size, flat = ir.IndexType.get(), e.flat_memref(self.element)
         arguments = [words_type(), size, size, size, size, flat, size, size]
-        with e.function(self.block, self.b, arguments, group=self.groups.plain_b) as values:
+        with e.function(self.block, self.b, arguments) as values:
             words, row, rows, column, columns, packed, at, leading = values
             source = WindowWords.read(words)
             range_ = _Taps.of(source, row, rows)
@@ -272,12 +267,12 @@ def _emit_windows(block: e.Block, kernel: GemmKernel, target: Target) -> None:
     source, element = ir.Type.parse(kernel.operand), ir.Type.parse(kernel.accumulator)
     sizes = tiling_of(kernel, target)
     packing = WindowPacking(block, kernel.name, sizes, source, element)
-    parts = Parts(name, Groups.of(name), Parts.of(kernel.name).block)
+    parts = Parts(name, Parts(kernel.name).block)
     types = signature(source, element, packing.right_type)
-    with e.function(block, name, types, group=parts.groups.product) as arguments:
+    with e.function(block, name, types) as arguments:
         e.call(finished(name), [*arguments, *ep.nothing(block).arguments])
     types = [*types, *ep.types()]
-    with e.function(block, finished(name), types, group=parts.groups.product) as arguments:
+    with e.function(block, finished(name), types) as arguments:
         a, _, c, accumulate, *rest = arguments
         rows, columns = e.dim(c, 0), e.dim(c, 1)
 

@@ -114,8 +114,10 @@ def _verified(
         try:
             with unverified(mod) as work:
                 return _compile_with(work, False, target, slot, options, is_whole)
-        except (MemoryError, ObjectFileError):
+        except MemoryError:
             raise
+        except ObjectFileError:
+            pass  # cached code may call symbols that this process lacks
         # The second attempt raises the error and names the pass; if it succeeds, a warning reports this error.
         except Exception as error:
             failure = str(error) or type(error).__name__
@@ -169,7 +171,7 @@ def _compile_with(
     cached = None if verify_each or is_whole else (kernel_store.load if is_kept else _no_cache)
     with compiler, kernels_from(cached):
         compiler.meanwhile(warm_up(target.num_threads))
-        apart = None if verify_each or is_whole else compiler.add
+        apart = None if is_whole else compiler.add
         if apart:  # the cheapest unit to generate comes first, so that another CPU can start
             apart([early_support()])
             _start_kernels(work.mlir, target, compiler)
@@ -190,8 +192,6 @@ def _compile_with(
                     work.apply_(LinkKernels(str(target)))
                 else:
                     linked = kernels_of(work.mlir, target)
-                    if linked and not apart:  # kernels call it; the module has its own
-                        compiler.add([early_support()])
                     _add_kernels(work.mlir, linked, compiler)
             seconds[phase.name] = perf_counter() - started
         flat = work

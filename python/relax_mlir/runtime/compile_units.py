@@ -97,7 +97,7 @@ def lowered_part(part: Part, low_precision: bool, cpu: FunctionCpu | None = None
             else:
                 with module.context, ir.Location.unknown():
                     step.run(module, PassContext())
-    if part.group is None:  # shared kernels come from generators that emit only LLVM ops
+    if not part.is_shared:  # shared units come from generators that emit only LLVM ops
         _require_llvm(module)
     _hide_behind_aliases(module, part.exported, part.used_within)
     if cpu is not None:
@@ -420,7 +420,7 @@ class PartCompiler:
 
     def _find(self, task: _Task, key: str) -> bool:
         """Look up a task's code in the caches; return True if it was found."""
-        shared = task.part.group is not None
+        shared = task.part.is_shared
         code = _known(key, self.persistent and shared)
         if code is None and self.persistent:
             code = load_unit(key)
@@ -444,14 +444,14 @@ class PartCompiler:
     def _compile(self, task: _Task) -> None:
         task.code = compile_part(task.part, self.libraries, task.level, self.low_precision, self.cpu)
         key = self._key(task)
-        _keep(key, task.code, self.persistent and task.part.group is not None)
+        _keep(key, task.code, self.persistent and task.part.is_shared)
         if self.persistent:
             store_unit(key, task.code)
 
     def _key(self, task: _Task) -> str:
         """Return the cache key of a unit. A shared unit is identified by its source, independently of the module."""
         part, what = task.part, [str(task.level), str(self.cpu or "")]
-        if part.group is None:
+        if not part.is_shared:
             what += [str(self.low_precision), repr(replace(part, source=b""))]
         return hashlib.sha256("\0".join([*what, ""]).encode() + part.source).hexdigest()
 

@@ -24,7 +24,7 @@ def part_of(text: str, functions: Sequence[str], has_checks: bool = False) -> Pa
         tuple(functions),
         tuple(functions),
         (),
-        None,
+        False,
         0,
         is_flat=False,
         all_vectors=False,

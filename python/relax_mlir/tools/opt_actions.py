@@ -351,9 +351,9 @@ def is_library_kernel(function: ir.Operation) -> bool:
     (epilogues), and prim funcs whose bodies a kernel generator has replaced: while the body is still the linalg
     reference, it is shown.
     """
-    from relax_mlir.lowering.base.module_parts import is_support, shared_group  # needed for this option only
+    from relax_mlir.lowering.base.module_parts import is_support  # needed for this option only
 
-    if shared_group(function) is not None or is_support(function) or AS_GENERATED in function.attributes:
+    if is_support(function) or AS_GENERATED in function.attributes:
         return True
     if KERNEL not in function.attributes:
         return False

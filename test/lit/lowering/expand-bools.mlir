@@ -39,7 +39,7 @@ func.func @kept(%x: memref<?xi32>, %y: memref<?xf32>, %z: memref<?xindex>, %i: i
   %2 = memref.load %z[%i] : memref<?xindex>
   return %0, %1, %2 : i32, f32, index
 }
-func.func private @shared(%mask: memref<?xi1>, %i: index) -> i1 attributes {relax.shared_group = "relax.rt"} {
+func.func private @shared(%mask: memref<?xi1>, %i: index) -> i1 attributes {relax.support} {
   %0 = memref.load %mask[%i] : memref<?xi1>
   return %0 : i1
 }

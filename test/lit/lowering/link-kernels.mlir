@@ -9,8 +9,8 @@
 // CHECK: func.func @product
 // CHECK: call @relax.gemm.f32(
 // CHECK-NOT: memref.alloc
-// CHECK: func.func private @relax.gemm.f32({{.*}}) attributes {relax.compiled_separately, relax.may_fail, relax.parallel, relax.says_place, relax.shared_group = "relax.gemm.f32"}
-// CHECK: func.func private @relax.gemm.f32.finished({{.*}}) attributes {relax.compiled_separately, relax.may_fail, relax.parallel, relax.says_place, relax.shared_group = "relax.gemm.f32"}
+// CHECK: func.func private @relax.gemm.f32({{.*}}) attributes {relax.compiled_separately, relax.defined_by = "relax.gemm.f32", relax.may_fail, relax.parallel, relax.says_place}
+// CHECK: func.func private @relax.gemm.f32.finished({{.*}}) attributes {relax.compiled_separately, relax.defined_by = "relax.gemm.f32", relax.may_fail, relax.parallel, relax.says_place}
 // CHECK-NOT: func.func
 
 // A module with kernels has the table of the thread pool, which they use.

@@ -122,17 +122,6 @@ func.func @main(%x: memref<?xf32>, %n: index) {
 func.func private @without_loops() attributes {relax.prim_func} {
   return
 }
-// CHECK-LABEL: func.func private @relax.gemm.f32.tile(
-// CHECK-NOT: straight_loops
-func.func private @relax.gemm.f32.tile(%x: memref<?xf32>, %n: index) attributes {relax.prim_func, relax.shared_group = "relax.gemm.f32 tile"} {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  scf.for %i = %c0 to %n step %c1 {
-    %v = memref.load %x[%i] : memref<?xf32>
-    memref.store %v, %x[%i] : memref<?xf32>
-  } {loop_annotation = #llvm.loop_annotation<vectorize = <disable = true>, unroll = <disable = true>>}
-  return
-}
 // -----
 // After functions that need no mark: what is inside of a later loop, with sums of indices.
 // CHECK-LABEL: func.func private @epilogue(

@@ -54,11 +54,11 @@
 // CHECK-NEXT: memref.load
 // What a kernel or an epilogue has threads do is marked, and called, as it is.
 // CHECK-LABEL: func.func private @relax.gemm.f32.parallel.0(
-// CHECK-SAME: attributes {llvm.linkage = #llvm.linkage<internal>, relax.job, relax.shared_group = "relax.gemm.f32 product"} {
+// CHECK-SAME: attributes {llvm.linkage = #llvm.linkage<internal>, relax.as_generated, relax.job} {
 // CHECK-LABEL: func.func private @relax.gemm.f32.epilogue_0.parallel.0(
 // CHECK-SAME: attributes {llvm.linkage = #llvm.linkage<internal>, relax.as_generated, relax.job} {
 // CHECK-LABEL: func.func private @relax.rt.parallel(
-// CHECK-SAME: attributes {relax.shared_group = "relax.rt"} {
+// CHECK-SAME: attributes {relax.support} {
 func.func @scale(%x: memref<?xf32>, %y: memref<?xf32>, %factor: f32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -148,7 +148,7 @@ func.func @gone(%x: memref<?xf32>, %n: index) {
   return
 }
 
-func.func private @relax.gemm.f32(%x: memref<?xf32>, %y: memref<?xf32>, %n: index) attributes {relax.shared_group = "relax.gemm.f32 product"} {
+func.func private @relax.gemm.f32(%x: memref<?xf32>, %y: memref<?xf32>, %n: index) attributes {relax.as_generated} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   scf.for %i = %c0 to %n step %c1 {

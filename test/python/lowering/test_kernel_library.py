@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 from relax_mlir import op as R
-from relax_mlir.dialects.attributes import MAY_FAIL, SEPARATE, SHARED_GROUP
+from relax_mlir.dialects.attributes import DEFINED_BY, MAY_FAIL, SEPARATE
+from relax_mlir.lowering.base.module_parts import PART_OPS
 from relax_mlir.lowering.base.support import CORE_NAMES, MEMORY_TABLE, THREADS_TABLE
 from relax_mlir.lowering.kernels import library
 from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel, emit_gemm, emit_gemm_row, emit_tiles
@@ -42,7 +43,7 @@ def test_modules_declare_kernels(context: ir.Context) -> None:
     for op in declared.values():
         assert is_declaration(op)
         assert {SEPARATE, MAY_FAIL} <= set(op.attributes)  # it takes memory to pack into
-        assert op.attributes[SHARED_GROUP].value == "relax.gemm.f32"
+        assert op.attributes[DEFINED_BY].value == "relax.gemm.f32"
     LinkKernels(str(TARGET)).apply_(module)
     linked = functions(module)
     for name, type_ in types.items():
@@ -102,14 +103,17 @@ def test_units(context: ir.Context) -> None:
     assert {name for kernel in found for name in kernel.exported} <= exported
     tables = {MEMORY_TABLE, THREADS_TABLE}
     for unit in units:
-        assert unit.is_flat and str(unit.group).startswith("relax.gemm.f32 ")
+        assert unit.is_flat and unit.is_shared
         assert set(unit.external) <= exported | CORE_NAMES | tables
-    (product,) = [unit for unit in units if unit.group == "relax.gemm.f32 product"]
-    assert THREADS_TABLE in product.external
-    assert RUN not in product.external  # each unit has a copy of small support functions
-    (tiles,) = [unit for unit in units if unit.group == "relax.gemm.f32 tile"]
+    (product,) = [unit for unit in units if "relax.gemm.f32.finished" in unit.exported]
+    assert THREADS_TABLE in {name for unit in units for name in unit.external}
+    assert RUN not in exported  # each unit has a copy of small support functions
+    (tiles,) = [unit for unit in units if "relax.gemm.f32.block" in unit.exported]
     assert tiles.exported == ("relax.gemm.f32.block",) and not tiles.external
     assert str(ir.Module.parse(tiles.source)).count("noinline")
+    parts = [unit for unit in units if unit not in units_of(found[1:])]
+    assert product in parts and len(parts) > 1  # of one kernel, so that two threads can compile it
+    assert max(unit.ops for unit in parts) < 1.5 * PART_OPS
 
 
 def attention(target: Target, has_kernels: bool) -> ir.Module:

@@ -14,25 +14,15 @@ from relax_mlir.dialects.attributes import (
     JOB,
     KERNEL,
     PRIM_FUNC,
-    SHARED_GROUP,
     SIGNATURE,
     SUPPORT,
 )
 from relax_mlir.error import CompileError
 from relax_mlir.lowering.base.module_parts import (
-    SUPPORT_GROUP,
     Part,
     attribute_name,
-    shared_group,
     split_module,
 )
-from relax_mlir.lowering.kernels.attention.attention import emit_parts
-from relax_mlir.lowering.kernels.attention.attention_pack import Sizes
-from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel, emit_gemm, emit_gemm_row
-from relax_mlir.lowering.kernels.gemm.gemm_prepacked import emit_gemm_panels
-from relax_mlir.lowering.llvm.link_kernels import LinkKernels
-from relax_mlir.lowering.loops.parallelize_loops import OutlineParallelLoops
-from relax_mlir.lowering.memory.pool_buffers import PoolBuffers
 from relax_mlir.lowering.pipeline import phases
 from relax_mlir.mlir import ir
 from relax_mlir.mlir_text import functions
@@ -97,7 +87,7 @@ def test_one_part_is_the_module(context: ir.Context) -> None:
     (part,) = split_module(module)
     assert symbols(*parsed([part])) == symbols(module)
     assert part.external == ()
-    assert part.group is None
+    assert not part.is_shared
 
 
 def test_who_defines_and_who_declares(context: ir.Context) -> None:
@@ -129,11 +119,10 @@ def test_who_defines_and_who_declares(context: ir.Context) -> None:
 
 @pytest.mark.parametrize("part_ops", [1, 1000])
 def test_what_nobody_can_call_is_in_no_part(part_ops: int, context: ir.Context) -> None:
-    """A kernel that lost its last caller is a group without a function for others."""
     dead = """
-llvm.func internal @relax.gemm.f32.tile_1() attributes {relax.shared_group = "relax.gemm.f32 tile"} { llvm.return }
+llvm.func internal @callee_of_it() { llvm.return }
 llvm.func internal @alone() {
-  llvm.call @relax.gemm.f32.tile_1() : () -> ()
+  llvm.call @callee_of_it() : () -> ()
   llvm.return
 }
 """
@@ -212,29 +201,6 @@ func.func private @loops(%a: index) attributes {{{PRIM_FUNC}}} {{
         assert optimised == ({"loops"} if is_plain else {"main", *names})
 
 
-@pytest.mark.parametrize(("loads", "groups"), [(10, [None]), (300, [None, "relax.rt"])])
-def test_few_support_functions_are_no_part(loads: int, groups: list[str | None], context: ir.Context) -> None:
-    body = "\n".join(f"  %{i} = llvm.load %p : !llvm.ptr -> i64" for i in range(loads))
-    name = "relax.rt.support"
-    module = ir.Module.parse(f"""
-llvm.func @main(%p: !llvm.ptr) {{
-  llvm.call @{name}(%p) : (!llvm.ptr) -> ()
-  llvm.return
-}}
-llvm.func internal @{name}(%p: !llvm.ptr)
-    attributes {{{SHARED_GROUP} = "{SUPPORT_GROUP}", sym_visibility = "private"}} {{
-{body}
-  llvm.return
-}}
-""")
-    parts = split_module(module)
-    assert [part.group for part in parts] == groups
-    owners = [part for part in parts if symbols(*parsed([part])).get(name, (False, ""))[0]]
-    assert len(owners) == 1
-    assert (owners[0].exported == (name,)) == ("relax.rt" in groups)
-    assert all(not part.used_within for part in parts)
-
-
 def test_functions_and_tables_of_level_f(context: ir.Context) -> None:
     parts = split_module(ir.Module.parse(FLAT), part_ops=1)
     leaf, job, main = map(symbols, parsed(parts))
@@ -294,80 +260,6 @@ def test_ops_of_other_levels_are_refused(context: ir.Context) -> None:
         split_module(module)
 
 
-@pytest.fixture(scope="module")
-def kernels() -> dict[str, tuple[str | None, set[str]]]:
-    """The groups and attributes of all kernels of some matmuls and attentions, and of the jobs for two threads."""
-    target = Target("cpu -mcpu=haswell -num-threads=2")
-    with ir.Context(), ir.Location.unknown():
-        module = ir.Module.create()
-        with ir.InsertionPoint(module.body):
-            for kernel in (GemmKernel("f32", "f32"), GemmKernel("bf16", "bf16")):
-                emit_gemm(module.body, kernel, target)
-            emit_gemm_row(module.body, GemmKernel("f32", "f32"), target)
-            for kernel in (GemmKernel("f32", "f32"), GemmKernel("bf16", "f32")):
-                emit_gemm_panels(module.body, kernel, target)
-            for element in (ir.F64Type.get(), ir.F16Type.get()):
-                emit_parts(module.body, Sizes.of(target, element), target)
-        for step in (LinkKernels(str(target)), OutlineParallelLoops(str(target)), PoolBuffers()):
-            step.apply_(module)
-        defined = {name: op for name, op in functions(module).items() if not op.is_external}
-        return {name: (shared_group(op), set(op.attributes)) for name, op in defined.items()}
-
-
-@pytest.mark.parametrize(
-    ("name", "group"),
-    [
-        ("relax.gemm.f32.tile_6", "relax.gemm.f32 tile"),
-        ("relax.gemm.f32.tile_finish", "relax.gemm.f32 tile"),
-        ("relax.gemm.f32.block", "relax.gemm.f32 tile"),
-        ("relax.gemm.bf16.f32.block", "relax.gemm.bf16.f32 tile"),
-        ("relax.gemm.bf16.f32.panels.block", "relax.gemm.bf16.f32 panels"),
-        ("relax.gemm.bf16.f32.panels.tile_2", "relax.gemm.bf16.f32 panels"),
-        ("relax.gemm.bf16.f32.rows_2", "relax.gemm.bf16.f32 plain_b"),
-        ("relax.gemm.f32.dots", "relax.gemm.f32 plain_b"),
-        ("relax.gemm.f32.pack_b", "relax.gemm.f32 plain_b"),
-        ("relax.gemm.f32.outer", "relax.gemm.f32 unpacked"),
-        ("relax.gemm.f32.unpacked_two", "relax.gemm.f32 unpacked"),
-        ("relax.gemm.f32.unpacked_tall_write", "relax.gemm.f32 unpacked"),
-        ("relax.gemm.f32.skinny", "relax.gemm.f32 product"),
-        ("relax.gemm.f32.skinny.parallel.0", "relax.gemm.f32 product"),
-        ("relax.gemm.f32.row", "relax.gemm.f32 product"),
-        ("relax.gemm.f32.row.finished", "relax.gemm.f32 product"),
-        ("relax.gemm.f32.skinny_row", "relax.gemm.f32 product"),
-        ("relax.gemm.f32.narrow_left.part", "relax.gemm.f32 product"),
-        ("relax.gemm.f32.shared.blocks", "relax.gemm.f32 product"),
-        ("relax.gemm.f32.packed.part", "relax.gemm.f32 product"),
-        ("relax.gemm.f32.packed.parallel.0.guarded", "relax.gemm.f32 product"),
-        ("relax.gemm.f32", "relax.gemm.f32 product"),
-        ("relax.gemm.bf16", "relax.gemm.bf16 product"),
-        ("relax.gemm.bf16.round", "relax.gemm.bf16 product"),
-        ("relax.gemm.f32.panels", "relax.gemm.f32 panels"),
-        ("relax.gemm.f32.panels.finished", "relax.gemm.f32 panels"),
-        ("relax.gemm.f32.panels.part", "relax.gemm.f32 panels"),
-        ("relax.gemm.f32.panels.strip_1", "relax.gemm.f32 panels"),
-        ("relax.gemm.f32.pack_a", "relax.gemm.f32 pack"),
-        ("relax.gemm.f32.pack_transpose", "relax.gemm.f32 pack"),
-        ("relax.attention.f64.dots", "relax.attention.f64"),
-        ("relax.attention.f16.pack_rows", "relax.attention.f16"),
-        ("relax.gemm.nothing", None),
-        ("relax.rt.parallel", "relax.rt"),
-        ("relax.rt.raise_kept", "relax.rt"),
-    ],
-)
-def test_groups_of_kernels(
-    kernels: dict[str, tuple[str | None, set[str]]], name: str, group: str | None
-) -> None:
-    assert kernels[name][0] == group
-
-
-def test_every_kernel_says_whether_modules_share_it(kernels: dict[str, tuple[str | None, set[str]]]) -> None:
-    own = {name: marks for name, (group, marks) in kernels.items() if group is None}
-    assert [*own] == ["relax.gemm.nothing"]
-    assert AS_GENERATED in own["relax.gemm.nothing"]
-    jobs = {name for name, (_, marks) in kernels.items() if JOB in marks}
-    assert jobs == {name for name in kernels if ".parallel." in name} != set()
-
-
 def lowered(mod: rx.IRModule, target: Target) -> ir.Module:
     work = mod.clone()
     for phase in phases(str(target))[:-1]:
@@ -388,14 +280,14 @@ def product(scale: float, shifted: bool) -> rx.IRModule:
 
 @pytest.mark.parametrize("threads", sweep.quick([1, 2], 2))
 def test_every_function_of_a_module_says_what_it_is(threads: int) -> None:
-    """Code without a group comes from the module's own functions, is an entry point, or has a mark."""
+    """Code comes from the module's own functions, is an entry point, or has a mark."""
     marks = (PRIM_FUNC, SIGNATURE, SUPPORT, AS_GENERATED, JOB)
     named = ("relax.fn.", "__")
     for mod in (product(2.0, False), product(3.0, True)):
         module = lowered(mod, Target("cpu", num_threads=threads))
         defined = {name: op for name, op in functions(module).items() if not op.is_external}
-        grouped = {name for name, op in defined.items() if shared_group(op) is not None}
         unmarked = {name for name in defined if not any(mark in defined[name].attributes for mark in marks)}
-        assert unmarked - grouped <= {name for name in defined if name.startswith(named)}
-        assert {name.split(".")[1] for name in grouped} == {"rt"}
-        assert any(name.startswith("relax.gemm.f32.epilogue_") for name in defined.keys() - grouped)
+        assert unmarked <= {name for name in defined if name.startswith(named)}
+        support = {name for name in defined if SUPPORT in defined[name].attributes}
+        assert {name.split(".")[1] for name in support} == {"rt"}
+        assert any(name.startswith("relax.gemm.f32.epilogue_") for name in defined)

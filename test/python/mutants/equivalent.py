@@ -372,12 +372,6 @@ MUTANTS: dict[str, dict[str, list[tuple[str, str]]]] = {
         "what is around functions is no loop; the condition saves time": [
             ('while op is not None and op.operation.name != "func.func":', "while op is not None and True:"),
         ],
-        "kernels have no checks; the condition saves time": [
-            (
-                "if is_declaration(callee) or SHARED_GROUP in callee.attributes:  # kernels have no checks",
-                "if is_declaration(callee) or False:  # kernels have no checks",
-            ),
-        ],
         "a function is around every loop; the condition is for type checkers": [
             ("while parent is not None and parent.name in LOOPS:", "while True and parent.name in LOOPS:"),
         ],

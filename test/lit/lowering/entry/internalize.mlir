@@ -26,7 +26,7 @@ llvm.func @scalar(%a: i32) attributes {sym_visibility = "private"} { llvm.return
 llvm.func @kernel(%a: !llvm.ptr) attributes {sym_visibility = "private", passthrough = ["nounwind"]} { llvm.return }
 
 // CHECK: llvm.func internal @relax.rt.drop({{.*}}) attributes {passthrough = ["optnone", "noinline"],
-llvm.func @relax.rt.drop(%a: !llvm.ptr) attributes {relax.shared_group = "relax.rt", sym_visibility = "private"} { llvm.return }
+llvm.func @relax.rt.drop(%a: !llvm.ptr) attributes {relax.support, sym_visibility = "private"} { llvm.return }
 
 // CHECK: llvm.func internal @raise({{.*}}) attributes {passthrough = ["optnone", "noinline"], relax.support,
 llvm.func @raise(%a: !llvm.ptr) attributes {relax.support, sym_visibility = "private"} { llvm.return }

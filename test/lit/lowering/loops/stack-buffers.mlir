@@ -90,16 +90,8 @@ func.func @main(%v: f32) {
 // Functions that are generated as they are to run, and those that modules share, place their buffers themselves.
 // CHECK-LABEL: func.func private @generated
 // CHECK-NOT: relax.on_stack
-// CHECK-LABEL: func.func private @shared
-// CHECK-NOT: relax.on_stack
 // CHECK-LABEL: func.func private @choices
 func.func private @generated(%v: f32) attributes {relax.prim_func, relax.as_generated} {
-  %c0 = arith.constant 0 : index
-  %a = memref.alloc() : memref<4xf32>
-  memref.store %v, %a[%c0] : memref<4xf32>
-  return
-}
-func.func private @shared(%v: f32) attributes {relax.prim_func, relax.shared_group = "relax.gemm.f32"} {
   %c0 = arith.constant 0 : index
   %a = memref.alloc() : memref<4xf32>
   memref.store %v, %a[%c0] : memref<4xf32>
