@@ -208,7 +208,6 @@ ROWS: Mapping[str, Row] = {
     "result": scripts(
         PLAIN.replace("):", ') -> R.Tensor((2, 3), "float32"):'), "R.match_shape asserts at run time"
     ),
-    "devices": scripts("I.module_global_infos({})\n" + PLAIN, "there is one, the CPU: leave it out"),
     "nothing_returned": scripts(
         PLAIN.replace("return x + 1.0", "return"), r"`return \(\)` returns the empty tuple"
     ),

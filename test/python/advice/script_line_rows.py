@@ -78,7 +78,10 @@ CASES: dict[str, ScriptCase] = {
         "w = (v, R.exp(v))\n        z = R.call_tir_inplace(cls.prim, w, [1], R.Tensor((n,), 'float32'))",
         r"the tuple 'w': write the values, \(x, y\), or \(\*w,\)",
     ),
-    "vdevice": ("z: R.Tensor((n, m), 'float32', vdevice='llvm') = x", "leave vdevice out"),
+    "vdevice": (
+        "z: R.Tensor((n, m), 'float32', vdevice='cuda') = x",
+        "there is one device, the CPU: leave vdevice out",
+    ),
     "annotation": ("z: float = x", "expected an annotation: R.Tensor"),
     "callable": (
         "f: R.Callable((R.Object(),)) = cls.helper",
