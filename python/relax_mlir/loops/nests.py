@@ -7,8 +7,7 @@ of 1. Reductions have an initial value and combine the element with a value by `
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from relax_mlir.dialects.attributes import DTYPE, PARAMS, PRIM_FUNC
@@ -16,7 +15,7 @@ from relax_mlir.dialects.dtypes import DType
 from relax_mlir.ir_queries import entry_block, is_used
 from relax_mlir.loops.builder import LoopBuilder, keep_sign
 from relax_mlir.loops.values import INDEX, Buffer, Scalar, as_scalar
-from relax_mlir.mlir import func, ir, linalg, memref, tensor
+from relax_mlir.mlir import arith, func, ir, linalg, memref, tensor
 from relax_mlir.scalars.linalg_builders import generic, projection
 from relax_mlir.symbolic import Dim
 
@@ -177,95 +176,105 @@ def _pattern(nest: Nest, inputs: Sequence[Access]) -> str:
 # The inverse: loops for the ops of a function on tensors.
 
 
+@dataclass(frozen=True)
+class _Memory:
+    """The buffer of a tensor; `sizes` are those of its dimensions, as integers or ``index`` values."""
+
+    ssa: ir.Value
+    sizes: tuple[int | Scalar, ...]
+
+    @classmethod
+    def of_parameter(cls, ssa: ir.Value) -> _Memory:
+        type_ = ir.MemRefType(ssa.type)
+        sizes = [
+            Scalar(memref.dim(ssa, as_scalar(axis, INDEX).ssa), INDEX) if type_.is_dynamic_dim(axis) else size
+            for axis, size in enumerate(type_.shape)
+        ]
+        return cls(ssa, tuple(sizes))
+
+    @classmethod
+    def allocated(cls, empty: ir.Operation) -> _Memory:
+        """A buffer for a ``tensor.empty``."""
+        type_, dynamic = _buffer_type(empty.results[0].type), iter(empty.operands)
+        sizes = [
+            Scalar(next(dynamic), INDEX) if type_.is_dynamic_dim(axis) else size
+            for axis, size in enumerate(type_.shape)
+        ]
+        ssa = memref.alloc(type_, [arith.maxsi(size, as_scalar(0, INDEX).ssa) for size in empty.operands], [])
+        if DTYPE in empty.attributes:
+            ssa.owner.attributes[DTYPE] = empty.attributes[DTYPE]
+        return cls(ssa, tuple(sizes))
+
+
 def on_buffers(function: ir.Operation) -> None:
     """Replace a prim func on tensors, in block form, by one with loops on buffers, the parameters that it fills."""
-    inputs = [_memory(argument.type) for argument in entry_block(function).arguments]
+    block = entry_block(function)
+    inputs = [_buffer_type(argument.type) for argument in block.arguments]
     made = func.FuncOp(ir.StringAttr(function.attributes["sym_name"]).value, ir.FunctionType.get(inputs, []))
     for name in ("sym_visibility", PRIM_FUNC, PARAMS):
         made.attributes[name] = function.attributes[name]
     with ir.InsertionPoint(made.add_entry_block()):
-        block = entry_block(function)
-        buffers: dict[ir.Value, ir.Value] = dict(zip(block.arguments, made.arguments, strict=True))
+        memories: dict[ir.Value, _Memory] = {}
+        for argument, parameter in zip(block.arguments, made.arguments, strict=True):
+            memories[argument] = _Memory.of_parameter(parameter)
         for op in [view.operation for view in block.operations]:
-            _emit_op(op, buffers)
+            _emit_op(op, memories)
     function.erase()
 
 
-def _memory(type_: ir.Type) -> ir.Type:
-    """The type of the buffer of a tensor; other types are unchanged."""
-    if not isinstance(type_, ir.RankedTensorType):
-        return type_
-    return ir.MemRefType.get(type_.shape, type_.element_type)
+def _buffer_type(type_: ir.Type) -> ir.MemRefType:
+    tensor_type = ir.RankedTensorType(type_)
+    return ir.MemRefType.get(tensor_type.shape, tensor_type.element_type)
 
 
-def _emit_op(op: ir.Operation, buffers: dict[ir.Value, ir.Value]) -> None:
-    """Emit an op of a function on tensors for buffers; `buffers` are those of tensors."""
+def _emit_op(op: ir.Operation, memories: dict[ir.Value, _Memory]) -> None:
+    """Emit an op of a function on tensors; `memories` are the buffers of all tensors."""
     if op.name == "func.return":
         func.ReturnOp([])
     elif op.name == "tensor.dim":
-        size = memref.dim(buffers[op.operands[0]], op.operands[1])
-        op.results[0].replace_all_uses_with(size)
+        op.results[0].replace_all_uses_with(memref.dim(memories[op.operands[0]].ssa, op.operands[1]))
     elif op.name == "tensor.empty":
-        made = memref.alloc(_memory(op.results[0].type), list(op.operands), [])
-        if DTYPE in op.attributes:
-            made.owner.attributes[DTYPE] = op.attributes[DTYPE]
-        buffers[op.results[0]] = made
+        memories[op.results[0]] = _Memory.allocated(op)
     elif op.name == "linalg.fill":
         value, target = op.operands
-        buffers[op.results[0]] = memory = buffers[target]
-        axes = range(ir.MemRefType(memory.type).rank)
-        with _grid([(memory, axis) for axis in axes]) as at:
-            memref.store(value, memory, at)
+        memories[op.results[0]] = memory = memories[target]
+        with LoopBuilder({}).grid(memory.sizes) as at:
+            memref.store(value, memory.ssa, [axis.ssa for axis in at])
     elif op.name == "linalg.generic":
-        _emit_generic(op, buffers)
+        _emit_generic(op, memories)
     else:
         move([op])
 
 
-def _emit_generic(op: ir.Operation, buffers: dict[ir.Value, ir.Value]) -> None:
+def _emit_generic(op: ir.Operation, memories: dict[ir.Value, _Memory]) -> None:
     """Emit the loops of a ``linalg.generic`` whose indices are its axes, or 0."""
     maps = [ir.AffineMapAttr(item).value for item in ir.ArrayAttr(op.attributes["indexing_maps"])]
-    operands = [buffers[value] for value in op.operands]
-    sizes: dict[int, tuple[ir.Value, int]] = {}
+    operands = [memories[value] for value in op.operands]
+    sizes: dict[int, int | Scalar] = {}
     for memory, indices in zip(operands, maps, strict=True):
-        for axis, index in enumerate(indices.results):
+        for size, index in zip(memory.sizes, indices.results, strict=True):
             if isinstance(index, ir.AffineDimExpr):
-                sizes.setdefault(index.position, (memory, axis))
-    block = entry_block(op)
-    with _grid([sizes[number] for number in range(maps[0].n_dims)]) as axes:
+                sizes.setdefault(index.position, size)
+    with LoopBuilder({}).grid([sizes[number] for number in range(maps[0].n_dims)]) as axes:
         places = [
             [
-                axes[index.position] if isinstance(index, ir.AffineDimExpr) else as_scalar(0, INDEX).ssa
-                for index in indices.results
+                axes[i.position].ssa if isinstance(i, ir.AffineDimExpr) else as_scalar(0, INDEX).ssa
+                for i in m.results
             ]
-            for indices in maps
+            for m in maps
         ]
+        block = entry_block(op)
         for argument, memory, at in zip(block.arguments, operands, places, strict=True):
             if is_used(argument):
-                argument.replace_all_uses_with(memref.load(memory, at))
+                argument.replace_all_uses_with(memref.load(memory.ssa, at))
         *inner, last = [view.operation for view in block.operations]
         for each in inner:
             if each.name == "linalg.index":
-                number = ir.IntegerAttr(each.attributes["dim"]).value
-                each.results[0].replace_all_uses_with(axes[number])
+                each.results[0].replace_all_uses_with(axes[ir.IntegerAttr(each.attributes["dim"]).value].ssa)
             else:
                 move([each])
-        memref.store(last.operands[0], operands[-1], places[-1])
-    buffers[op.results[0]] = operands[-1]
-
-
-@contextlib.contextmanager
-def _grid(sizes: Sequence[tuple[ir.Value, int]]) -> Iterator[list[ir.Value]]:
-    """Nested loops over dimensions of buffers."""
-    builder = LoopBuilder({})
-    extents = [
-        Scalar(memref.dim(memory, as_scalar(axis, INDEX).ssa), INDEX)
-        if ir.MemRefType(memory.type).is_dynamic_dim(axis)
-        else ir.MemRefType(memory.type).get_dim_size(axis)
-        for memory, axis in sizes
-    ]
-    with builder.grid(extents) as variables:
-        yield [variable.ssa for variable in variables]
+        memref.store(last.operands[0], operands[-1].ssa, places[-1])
+    memories[op.results[0]] = operands[-1]
 
 
 def move(ops: Sequence[ir.Operation]) -> None:

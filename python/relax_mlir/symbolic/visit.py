@@ -257,7 +257,6 @@ def lower(
     const: Callable[[int], T],
     add: Callable[[T, T], T],
     mul: Callable[[T, T], T],
-    subtract: Callable[[T, T], T] | None = None,
     floordiv: Callable[[T, T], T],
     mod: Callable[[T, T], T],
     min: Callable[[T, T], T],
@@ -265,9 +264,9 @@ def lower(
 ) -> T:
     """Compute `dim` with the given operations, in the order in which it is printed.
 
-    `floordiv` rounds to minus infinity and `mod` takes the sign of the divisor, as in Python. Without `subtract`, a
-    difference is the sum with a product by a negative constant. Within one call, equal symbols, constants, divisions,
-    minima and maxima are created once. A divisor that is not constant may be zero: see `divisors`.
+    `floordiv` rounds to minus infinity and `mod` takes the sign of the divisor, as in Python. A difference is the sum
+    with a product by a negative constant. Within one call, equal symbols, constants, divisions, minima and maxima are
+    created once. A divisor that is not constant may be zero: see `divisors`.
     """
     consts: dict[int, T] = {}
     atoms: dict[Atom, T] = {}
@@ -293,16 +292,7 @@ def lower(
     def lower_dim(value: Dim) -> T:
         if isinstance(value, int):
             return constant(value)
-        terms = [
-            (add, lower_term(monomial, factor))
-            if number == 0 or factor >= 0 or subtract is None
-            else (subtract, lower_term(monomial, -factor))
-            for number, (monomial, factor) in enumerate(printed_terms(value.terms))
-        ]
-        (_, result), *rest = terms
-        for combine, term in rest:
-            result = combine(result, term)
-        return result
+        return _fold(add, [lower_term(monomial, factor) for monomial, factor in printed_terms(value.terms)])
 
     return lower_dim(dim)
 

@@ -31,6 +31,7 @@ from relax_mlir.script.printer import dictionary_text
 from relax_mlir.symbolic import Dim, linear_definition
 from relax_mlir.tir.templates import (
     ATOM,
+    COMPARISON,
     OPERATORS,
     PRECEDENCE,
     PREFIXES,
@@ -179,8 +180,7 @@ class ExpressionPrinter:
             return f"{self.operand(unit.operands[0], own)} {OPERATORS[name]} {number}"
         if name in OPERATORS:
             left, right = unit.operands
-            is_chain = unit.template.result != unit.template.arguments[0]
-            first = self.operand(left, own + is_chain)
+            first = self.operand(left, own + (own == COMPARISON))
             return f"{first} {OPERATORS[name]} {self.operand(right, own + 1)}"
         parts = [self.operand(value, own) for value in unit.operands]
         if name == "cast":

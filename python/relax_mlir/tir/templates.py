@@ -60,11 +60,11 @@ OPERATORS = {
     "greater_equal": ">=",
 }
 PREFIXES = {"negative": "-", "bitwise_not": "~", "logical_not": "not "}
-ATOM = 9
-"""The precedence of calls, names and elements."""
+COMPARISON, ATOM = 2, 9
+"""The precedence of comparisons, and of calls, names and elements."""
 PRECEDENCE = {
     "logical_not": 1,
-    **dict.fromkeys(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"), 2),
+    **dict.fromkeys(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"), COMPARISON),
     "bitwise_or": 3,
     "bitwise_xor": 4,
     "bitwise_and": 5,

@@ -238,6 +238,7 @@ func.func @main(%x: {N}) -> {N} attributes {{}} {{
         ("memref.alloc", "relax.dtype", ("false", '"float32"', '"int8x"', '"uint16"'), '"uint8"'),
         ("memref.alloca", "relax.dtype", ("unit",), '"int8"'),
         ("tensor.empty", "relax.dtype", ("2", '"bool"'), '"int8"'),
+        ("memref.alloc", "relax.scope", ("1", "unit"), '"local"'),
     ],
 )
 def test_values_of_attributes_of_ops(op: str, attribute: str, values: Sequence[str], good: str) -> None:

@@ -58,6 +58,25 @@ class Module:
     )
 
 
+STATEMENTS = """
+        t = T.alloc_buffer((4,), "int32", scope="local")
+        for i in range(4):
+            t[i] = (A[i] - (A[i] - 1)) * (A[i] + 2) // 3 % 4 - -(A[i] * 5)
+            t[i] = A[i] ^ A[i] | A[i] & ~(A[i] + 1)
+            if (A[i] < 3) == (A[i] + 1 < 4):
+                t[i] += (A[i] | 1) * 2
+            if ~(A[i] < t[i]):
+                A[i] = t[i]
+"""
+
+
+def test_operators_have_the_parentheses_of_their_precedence() -> None:
+    """Allocations keep their memory scope."""
+    head = '@I.ir_module\nclass Module:\n    @T.prim_func\n    def k(A: T.Buffer((4,), "int32")):'
+    expected = head + STATEMENTS.replace("t[", "buffer[").replace("t =", "buffer =")
+    assert parse(head + STATEMENTS).script() == expected
+
+
 def test_loops_read_as_they_were_written() -> None:
     assert (
         parse(programs.HISTOGRAM).script()

@@ -323,6 +323,42 @@ def best(
     return Case(s, [x, y, *c], reference)
 
 
+def blocks() -> Case:
+    """An implementation on tensors: blocks, with a buffer of its own, an index as a value and a dimension of 1."""
+    body = """
+@T.prim_func
+def sums(x: T.Buffer((4, "d"), "uint8"), w: T.Buffer((1,), "uint8"), y: T.Buffer((4,), "uint8")):
+    larger = T.alloc_buffer((4, d), "uint8")
+    for i, j in T.grid(4, d):
+        with T.block("larger"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            larger[vi, vj] = T.Select(vj >= 0, T.max(x[vi, vj], w[0]), x[vi, vj])
+    for i, j in T.grid(4, d):
+        with T.block("sums"):
+            vi, vj = T.axis.remap("SR", [i, j])
+            with T.init():
+                y[vi] = T.uint8(0)
+            y[vi] = y[vi] + larger[vi, vj]
+"""
+
+    def of(x: Any, w: Any, rows: Any, depth: Any) -> Any:
+        r = te.reduce_axis((0, depth), "r")
+        return te.compute((rows,), lambda i: te.sum(te.maximum(x[i, r], w[0]), axis=r), "C")
+
+    d = te.var("d")
+    intrin_of = of(te.placeholder((4, d), "uint8", "x"), te.placeholder((1,), "uint8", "w"), 4, d)
+    module = parse(body)
+    assert "linalg.generic" in str(module)
+    intrin = te.decl_tensor_intrin(intrin_of, module, "sums")
+    a, w = te.placeholder((N, K), "uint8", "A"), te.placeholder((1,), "uint8", "W")
+    c = of(a, w, N, K)
+    s = te.create_schedule(c.op)
+    _, i = s[c].split(c.op.axis[0], factor=4)
+    s[c].tensorize(i, intrin)
+    assert "T.grid(4, k)" in te.lower(s, [a, w, c], simple_mode=True)
+    return Case(s, [a, w, c], lambda x, y: np.maximum(x, y).sum(axis=1, dtype="u1"))
+
+
 CASES: dict[str, Callable[[], Case]] = {
     "tiled_f32": lambda: tiled("float32", 8, 32),
     "tiled_f64": lambda: tiled("float64", 4, 16),
@@ -344,6 +380,7 @@ CASES: dict[str, Callable[[], Case]] = {
     "inner_reset": inner_reset,
     "turned": turned,
     "best": best,
+    "blocks": blocks,
 }
 
 

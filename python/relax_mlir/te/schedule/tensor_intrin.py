@@ -21,7 +21,7 @@ from relax_mlir.error import (
     expect,
 )
 from relax_mlir.ir_module import IRModule, functions_of
-from relax_mlir.ir_queries import defining_op, entry_block, is_used, ops_of
+from relax_mlir.ir_queries import defining_op, entry_block, has_one_use, is_used, ops_of
 from relax_mlir.loops.builder import LoopBuilder
 from relax_mlir.loops.nests import move, on_buffers
 from relax_mlir.loops.values import INDEX, Buffer, Scalar
@@ -139,7 +139,10 @@ def _replace(op: ir.Operation, builder: LoopBuilder, place: Place, shape: Sequen
     if op.name == "memref.load":
         op.results[0].replace_all_uses_with(memref.load(memory, place.positions(builder, operands[1:])))
     elif op.name == "memref.store":
-        memref.store(operands[0], memory, place.positions(builder, operands[2:]))
+        positions, value = place.positions(builder, operands[2:]), defining_op(operands[0])
+        if value is not None and value.name == "arith.constant" and has_one_use(operands[0]):
+            value.move_before(op)  # as a script writes it, which shows its dtype by where it is stored
+        memref.store(operands[0], memory, positions)
     else:
         assert op.name == "memref.dim"
         axis = defining_op(operands[1])
