@@ -19,10 +19,13 @@ def generic(
     iterators: Sequence[str],
     body: Callable[..., Sequence[Scalar] | Scalar],
 ) -> list[ir.Value]:
-    """Build a ``linalg.generic``; `body` gets one scalar per input and output, and returns one per output."""
+    """Build a ``linalg.generic``; `body` gets one scalar per input and output, and returns one per output.
+
+    Returns the results, which buffers do not have.
+    """
     kinds = [ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in iterators]
     op = linalg.GenericOp(
-        result_tensors=[out.type for out in outs],
+        result_tensors=[out.type for out in outs if isinstance(out.type, ir.RankedTensorType)],
         inputs=list(ins),
         outputs=list(outs),
         indexing_maps=ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in (*in_maps, *out_maps)]),

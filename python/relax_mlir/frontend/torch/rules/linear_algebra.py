@@ -6,13 +6,16 @@ from collections.abc import Sequence
 
 from relax_mlir import op as R
 from relax_mlir import topi
-from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value
+from relax_mlir.frontend.torch.prim_funcs import add_prim_func, window
 from relax_mlir.frontend.torch.registry import OpCall, Operand, constant, rule
 from relax_mlir.frontend.torch.rules.nn import norm_of
 from relax_mlir.frontend.torch.torch_types import Argument
-from relax_mlir.ir_module import IRModule
+from relax_mlir.loops.builder import LoopBuilder
+from relax_mlir.loops.values import Buffer, Scalar
+from relax_mlir.mlir import ir, linalg
+from relax_mlir.scalars.linalg_builders import generic, identity
 
 # Matrix products.
 
@@ -138,58 +141,41 @@ def _grouped(call: OpCall, x: Value, matrices: Value, ends: Value) -> Value:
     Rows after the last group are zeros. Ends that decrease, or exceed the number of rows, are errors at run time.
     """
     name = f"grouped_matmul_{call.dtype}_{ends.dtype}"
-    if name not in call.builder.symbol_names():
-        call.builder.add_func(IRModule.parse(_text(name, call.dtype, str(ends.dtype)), trusted=True), name)
+    dtype = str(call.dtype)
+    parameters = [
+        ("x", ["s", "k"], dtype),
+        ("w", ["g", "k", "n"], dtype),
+        ("ends", ["g"], str(ends.dtype)),
+        ("out", ["s", "n"], dtype),
+    ]
+    add_prim_func(call.builder, name, parameters, _grouped_products)
     return R.call_tir(name, [x, matrices, ends], Tensor(call.shape, call.dtype))
 
 
-def _text(name: str, dtype: str, places: str) -> str:
-    """Return the prim func: one matrix product per group, in float32 for 16-bit floats."""
-    element, place = (str(dtypes.dtype(kind).storage_type()) for kind in (dtype, places))
-    total = "f32" if dtype in _NARROW else element
-    own, rounded = ("%sums", _ROUNDED) if dtype in _NARROW else ("%out", "")
-    rows = "memref<?x?x{}, strided<[?, 1], offset: ?>>".format
-    return f"""
-func.func private @{name}(%x: memref<?x?x{element}>, %w: memref<?x?x?x{element}>, %ends: memref<?x{place}>,
-    %out: memref<?x?x{element}>) attributes {{relax.prim_func, relax.params = [
-    {{name = "x", shape = ["s", "k"], dtype = "{dtype}"}}, {{name = "w", shape = ["g", "k", "n"], dtype = "{dtype}"}},
-    {{name = "ends", shape = ["g"], dtype = "{places}"}}, {{name = "out", shape = ["s", "n"], dtype = "{dtype}"}}]}} {{
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %c2 = arith.constant 2 : index
-  %zero = arith.constant 0.0 : {total}
-  %s = memref.dim %x, %c0 : memref<?x?x{element}>
-  %k = memref.dim %x, %c1 : memref<?x?x{element}>
-  %g = memref.dim %w, %c0 : memref<?x?x?x{element}>
-  %n = memref.dim %w, %c2 : memref<?x?x?x{element}>
-  {"%sums = memref.alloc(%s, %n) : memref<?x?xf32>" if rounded else ""}
-  linalg.fill ins(%zero : {total}) outs({own} : memref<?x?x{total}>)
-  %last = scf.for %i = %c0 to %g step %c1 iter_args(%begin = %c0) -> (index) {{
-    %e = memref.load %ends[%i] : memref<?x{place}>
-    %end = arith.index_cast %e : {place} to index
-    %rises = arith.cmpi sge, %end, %begin : index
-    cf.assert %rises, "grouped_mm: the ends of the groups decrease"
-    %fits = arith.cmpi sle, %end, %s : index
-    cf.assert %fits, "grouped_mm: a group ends behind the last row"
-    %m = arith.subi %end, %begin : index
-    %xs = memref.subview %x[%begin, 0][%m, %k][1, 1] : memref<?x?x{element}> to {rows(element)}
-    %ws = memref.subview %w[%i, 0, 0][1, %k, %n][1, 1, 1] : memref<?x?x?x{element}> to {rows(element)}
-    %os = memref.subview {own}[%begin, 0][%m, %n][1, 1] : memref<?x?x{total}> to {rows(total)}
-    linalg.matmul ins(%xs, %ws : {rows(element)}, {rows(element)}) outs(%os : {rows(total)})
-    scf.yield %end : index
-  }}
-  {rounded.format(element=element)}
-  return
-}}
-"""
+def _grouped_products(b: LoopBuilder, x: Buffer, w: Buffer, ends: Buffer, out: Buffer) -> None:
+    """Emit one matrix product per group, in float32 for 16-bit floats."""
+    rows, inner, groups, columns = (b.symbols[name] for name in ("s", "k", "g", "n"))
+    is_narrow = out.dtype.name in _NARROW
+    sums = b.alloc(out.shape or (), "float32", "sums") if is_narrow else out
+    linalg.fill(b.const(0.0, sums.dtype.name).ssa, outs=[sums.ssa])
+    with b.loop(groups) as i:
+        begin = b.choose(i > 0, lambda: ends[i - 1].index(), lambda: 0)
+        end = ends[i].index()
+        b.check(end >= begin, "grouped_mm: the ends of the groups decrease")
+        b.check(end <= rows, "grouped_mm: a group ends behind the last row")
+        count = end - begin
+        linalg.matmul(
+            window(x, [begin, 0], [count, inner]),
+            window(w, [i, 0, 0], [1, inner, columns], rank=2),
+            outs=[window(sums, [begin, 0], [count, columns])],
+        )
+    if is_narrow:
 
+        def rounded(total: ir.Value, _: ir.Value) -> ir.Value:
+            return Scalar(total, sums.dtype).astype(out.dtype.name).ssa
 
-_ROUNDED = """linalg.generic {{indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
-    iterator_types = ["parallel", "parallel"]}} ins(%sums : memref<?x?xf32>) outs(%out : memref<?x?x{element}>) {{
-  ^bb0(%sum: f32, %old: {element}):
-    %short = arith.truncf %sum : f32 to {element}
-    linalg.yield %short : {element}
-  }}"""
+        maps = [identity(2)]
+        generic([sums.ssa], maps, [out.ssa], maps, ["parallel", "parallel"], rounded)
 
 
 # Distances between rows.
