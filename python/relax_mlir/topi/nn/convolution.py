@@ -13,7 +13,7 @@ from relax_mlir.te.expressions import Expr, as_expr
 from relax_mlir.te.tensors import Tensor
 from relax_mlir.topi.common import computed, require, size
 from relax_mlir.topi.manipulate import in_layout, kernel_in
-from relax_mlir.topi.nn.padding import Window, pad, scaled, windows_of
+from relax_mlir.topi.nn.padding import Window, pad, places_of, scaled, taps_of, windows_of
 
 Amount = int | Sequence[int]
 Padding = Amount | str
@@ -42,16 +42,13 @@ def conv(
     outputs = _outputs(what, data.shape[1], weight, groups)
     padded = _padded(data, windows)
     channel = reductions.reduce_axis((0, weight.shape[1]), "rc")
-    taps = [reductions.reduce_axis((0, extent), f"r{n}") for n, extent in enumerate(sizes)]
+    taps = taps_of(windows)
     if counts is None:
         counts = [window.count(length) for window, length in zip(windows, lengths, strict=True)]
 
     def value(b: Expr, o: Expr, *at: Expr) -> object:
         own: Expr = channel if groups == 1 else (o // size(outputs)) * size(weight.shape[1]) + channel
-        places = [
-            scaled(i, window.stride) + scaled(tap, window.dilation)
-            for i, tap, window in zip(at, taps, windows, strict=True)
-        ]
+        places = places_of(at, taps, windows)
         return reductions.sum(padded(b, own, *places) * weight(o, channel, *taps), [channel, *taps])
 
     return computed([data.shape[0], weight.shape[0], *counts], value, f"T_{name}", f"{name}_nchw")
@@ -71,13 +68,8 @@ def conv1d(
     """A convolution along one dimension; see `conv`. Layouts are any order of their letters."""
     what = "topi.nn.conv1d"
     weight = kernel_in(what, kernel, kernel_layout, "OIW")
-    return in_layout(
-        what,
-        data,
-        data_layout,
-        "NCW",
-        lambda x: _of_rank("conv1d", x, weight, 3, strides, padding, dilation, groups, out_dtype),
-    )
+    more = (3, strides, padding, dilation, groups, out_dtype)
+    return in_layout(what, data, data_layout, "NCW", lambda x: _of_rank("conv1d", x, weight, *more))
 
 
 def conv2d(
@@ -93,13 +85,8 @@ def conv2d(
     """A convolution along two dimensions; see `conv`. Layouts are any order of their letters."""
     what = "topi.nn.conv2d"
     weight = kernel_in(what, filt, kernel_layout, "OIHW")
-    return in_layout(
-        what,
-        inp,
-        data_layout,
-        "NCHW",
-        lambda x: _of_rank("conv2d", x, weight, 4, stride, padding, dilation, 1, out_dtype),
-    )
+    more = (4, stride, padding, dilation, 1, out_dtype)
+    return in_layout(what, inp, data_layout, "NCHW", lambda x: _of_rank("conv2d", x, weight, *more))
 
 
 def conv3d(
@@ -116,13 +103,8 @@ def conv3d(
     """A convolution along three dimensions; see `conv`. Layouts are any order of their letters."""
     what = "topi.nn.conv3d"
     weight = kernel_in(what, filt, kernel_layout, "OIDHW")
-    return in_layout(
-        what,
-        inp,
-        data_layout,
-        "NCDHW",
-        lambda x: _of_rank("conv3d", x, weight, 5, stride, padding, dilation, groups, out_dtype),
-    )
+    more = (5, stride, padding, dilation, groups, out_dtype)
+    return in_layout(what, inp, data_layout, "NCDHW", lambda x: _of_rank("conv3d", x, weight, *more))
 
 
 def group_conv2d_nchw(
@@ -156,16 +138,13 @@ def depthwise_conv2d_nchw(
     sizes, lengths, multiplier = weight.shape[2:], data.shape[2:], weight.shape[1]
     windows = windows_of(what, sizes, stride, padding, dilation, lengths)
     padded = _padded(data, windows)
-    taps = [reductions.reduce_axis((0, extent), f"r{n}") for n, extent in enumerate(sizes)]
+    taps = taps_of(windows)
     counts = [window.count(length) for window, length in zip(windows, lengths, strict=True)]
 
     def value(b: Expr, o: Expr, *at: Expr) -> object:
         one = multiplier == 1
         own = o if one else o // size(multiplier)
-        places = [
-            scaled(i, window.stride) + scaled(tap, window.dilation)
-            for i, tap, window in zip(at, taps, windows, strict=True)
-        ]
+        places = places_of(at, taps, windows)
         return reductions.sum(
             padded(b, own, *places) * weight(own, 0 if one else o % size(multiplier), *taps), taps
         )
@@ -208,7 +187,7 @@ def conv_transpose(
         raise ShapeError(f"{what}: {weight} does not have the {inputs.shape[1]} channels of {inputs}")
     per_group, outputs = symbolic.floordiv(inputs.shape[1], groups), weight.shape[1]
     channel = reductions.reduce_axis((0, per_group), "rc")
-    taps = [reductions.reduce_axis((0, extent), f"r{n}") for n, extent in enumerate(sizes)]
+    taps = taps_of(windows)
     if counts is None:
         counts = [
             symbolic.maximum(
@@ -455,13 +434,8 @@ def group_conv2d_nhwc(
     """A grouped convolution along two dimensions of the layout ``NHWC``; weights are ``HWIO``; see `conv`."""
     what = "topi.nn.group_conv2d_nhwc"
     weight = kernel_in(what, Filter, "HWIO", "OIHW")
-    return in_layout(
-        what,
-        Input,
-        "NHWC",
-        "NCHW",
-        lambda x: group_conv2d_nchw(x, weight, stride, padding, dilation, groups, out_dtype),
-    )
+    more = (stride, padding, dilation, groups, out_dtype)
+    return in_layout(what, Input, "NHWC", "NCHW", lambda x: group_conv2d_nchw(x, weight, *more))
 
 
 def depthwise_conv2d_nhwc(
@@ -476,13 +450,8 @@ def depthwise_conv2d_nhwc(
     """A depthwise convolution of the layout ``NHWC``; weights are ``(height, width, channels, multiplier)``."""
     what = "topi.nn.depthwise_conv2d_nhwc"
     weight = kernel_in(what, Filter, kernel_layout, "OIHW")
-    return in_layout(
-        what,
-        Input,
-        "NHWC",
-        "NCHW",
-        lambda x: depthwise_conv2d_nchw(x, weight, stride, padding, dilation, out_dtype),
-    )
+    more = (stride, padding, dilation, out_dtype)
+    return in_layout(what, Input, "NHWC", "NCHW", lambda x: depthwise_conv2d_nchw(x, weight, *more))
 
 
 def group_conv1d_transpose_ncw(

@@ -12,8 +12,8 @@ from relax_mlir.error import ArgumentError, ShapeError
 from relax_mlir.loops.builder import LoopBuilder
 from relax_mlir.loops.values import Buffer
 from relax_mlir.symbolic import Dim
-from relax_mlir.te import functions
-from relax_mlir.te.expressions import Expr, ExprLike, as_expr
+from relax_mlir.te import functions, reductions
+from relax_mlir.te.expressions import Expr, ExprLike, IterVar, as_expr
 from relax_mlir.te.tensors import LoopOp, Tensor
 from relax_mlir.topi.common import computed, dims_of, one_or_listed, require, size
 from relax_mlir.topi.tag import INJECTIVE
@@ -230,6 +230,18 @@ def windows_of(
 def scaled(index: Expr, factor: int) -> Expr:
     """An index times a step."""
     return index if factor == 1 else index * factor
+
+
+def taps_of(windows: Sequence[Window]) -> list[IterVar]:
+    """The reduction axes of a window."""
+    return [reductions.reduce_axis((0, w.size), f"r{n}") for n, w in enumerate(windows)]
+
+
+def places_of(at: Sequence[Expr], taps: Sequence[Expr], windows: Sequence[Window]) -> list[Expr]:
+    """The indices in the padded data of an element of the window at `at`."""
+    return [
+        scaled(i, w.stride) + scaled(tap, w.dilation) for i, tap, w in zip(at, taps, windows, strict=True)
+    ]
 
 
 def _each(what: str, value: int | Sequence[int], rank: int, least: int) -> list[int]:

@@ -17,7 +17,7 @@ from relax_mlir.topi import reduce
 from relax_mlir.topi.common import computed, dims_of, listed, require, require_equal, require_float, size
 from relax_mlir.topi.elementwise import cast
 from relax_mlir.topi.manipulate import in_layout, require_layout
-from relax_mlir.topi.nn.padding import Window, pad, scaled, windows_of
+from relax_mlir.topi.nn.padding import Window, pad, places_of, scaled, taps_of, windows_of
 
 Amount = int | Sequence[int]
 
@@ -181,7 +181,7 @@ def max_and_place(
     """
     first = tensor.ndim - len(windows)
     lengths = tensor.shape[first:]
-    taps = [reductions.reduce_axis((0, w.size), f"r{n}") for n, w in enumerate(windows)]
+    taps = taps_of(windows)
     lowest = reductions.identity("max", tensor.dtype)
 
     def combine(x: Sequence[Expr], y: Sequence[Expr]) -> tuple[Expr, Expr]:
@@ -200,10 +200,8 @@ def max_and_place(
     reducer = reductions.comm_reducer(combine, start, "maximum")
 
     def value(*i: IterVar) -> object:
-        position = [
-            scaled(index, w.stride) + scaled(tap, w.dilation) - size(w.before)
-            for index, tap, w in zip(i[first:], taps, windows, strict=True)
-        ]
+        padded = zip(places_of(i[first:], taps, windows), windows, strict=True)
+        position = [index - size(w.before) for index, w in padded]
         inside = functions.all(
             *(
                 test
@@ -239,13 +237,10 @@ def pool_windows(
     before = [0] * first + [w.before for w in windows]
     after = [0] * first + [w.after + (w.stride - 1 if ceil_mode else 0) for w in windows]
     padded = pad(tensor, before, after, start) if any((*before, *after)) else tensor
-    taps = [reductions.reduce_axis((0, w.size), f"r{n}") for n, w in enumerate(windows)]
+    taps = taps_of(windows)
 
     def value(*i: Expr) -> object:
-        places = [
-            scaled(index, w.stride) + scaled(tap, w.dilation)
-            for index, tap, w in zip(i[first:], taps, windows, strict=True)
-        ]
+        places = places_of(i[first:], taps, windows)
         return (reductions.max if pool_type == "max" else reductions.sum)(padded(*i[:first], *places), taps)
 
     shape = [*tensor.shape[:first], *counts]
