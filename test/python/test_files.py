@@ -89,7 +89,7 @@ def test_entries_of_caches(kind: str, odd: Path, monkeypatch: pytest.MonkeyPatch
     """They count as missing; new entries replace them, except for folders."""
     monkeypatch.setattr(cache_store, "_warned", set())
     monkeypatch.setenv(compile_units.UNITS_DIRECTORY, str(odd))
-    name = f"part-{compile_units.unit_identity('key')}"
+    name = compile_units._entry("key")
     for key, load, store in (
         ("key", lambda: cache_store.load("key", odd), lambda: cache_store.store("key", b"code", odd)),
         (name, lambda: compile_units.load_unit("key"), lambda: compile_units.store_unit("key", b"code")),

@@ -139,9 +139,9 @@ def load(key: str, folder: Path | None = None) -> bytes | None:
     return payload
 
 
-def contains(key: str) -> bool:
+def contains(key: str, folder: Path | None = None) -> bool:
     """True if there is an entry for `key`, valid or not."""
-    return (directory() / f"{key}{_SUFFIX}").exists()
+    return ((folder or directory()) / f"{key}{_SUFFIX}").exists()
 
 
 def store(key: str, payload: bytes, folder: Path | None = None) -> bool:

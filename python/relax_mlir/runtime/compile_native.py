@@ -208,7 +208,7 @@ def _compile_with(
         if is_kept:
             for kernel in linked:
                 if not kernel.objects:
-                    kernel_store.save(kernel, [compiler.code(unit) for unit in units_of([kernel])])
+                    kernel_store.save(kernel, [compiler.key(unit) for unit in units_of([kernel])])
         interface = facts.with_entries_of(flat.mlir)
         executable = Executable(Engine(code, interface, constant_table(table), objects))
     seconds[MACHINE_CODE] = perf_counter() - started

@@ -191,34 +191,61 @@ def _hide_behind_aliases(module: ir.Module, exported: Sequence[str], used: Seque
                 llvm.ReturnOp(arg=llvm.AddressOfOp(pointer, body).result)
 
 
-# A directory with the code of compilation units, for modules that change little between runs.
+# The code of compilation units on disk.
 #
-# The cache of compiled modules contains only whole modules, and nothing compiled by other sources of this project. Here
-# the key of a unit covers its own text and the sources that generate its code (`PART_MAKERS`).
+# The cache of compiled modules contains only whole modules, and nothing compiled by other sources of this project. The
+# key of a unit covers its own text and the sources that generate its code (`PART_MAKERS`). The cache has the units that
+# modules share. Other units change with their modules; a directory of units, for work on the compiler, has all.
 
 
 UNITS_DIRECTORY = "RELAX_MLIR_PARTS_DIR"
-"""The environment variable with the directory; without it nothing is stored."""
+"""The environment variable with the directory of all units; without it, shared ones are in the cache of modules."""
 
-_UNIT = "part-"
+UNIT_ENTRY = "unit-"
 """The prefix of entry names."""
 
 
+def find_unit(key: str, persistent: bool) -> bytes | None:
+    """Return the code of a unit that this process has compiled, or one on disk if `persistent`.
+
+    `key` identifies the unit and its compilation options.
+    """
+    with _lock:
+        code = _kept.get(key)
+    if not persistent:
+        return code
+    if code is not None:
+        if not cache_store.contains(_entry(key), _folder()):
+            store_unit(key, code)  # compiled by a build without the cache
+        return code
+    code = load_unit(key)
+    if code is not None:
+        try:
+            LoadedObject(code)
+        except ObjectFileError as error:
+            cache_store.drop(_entry(key), f"it cannot be loaded ({error})", _folder())
+            return None
+    return code
+
+
 def load_unit(key: str) -> bytes | None:
-    """Return the code of a unit; `key` identifies the unit and its compilation options."""
-    folder = os.environ.get(UNITS_DIRECTORY)
-    return cache_store.load(f"{_UNIT}{unit_identity(key)}", Path(folder)) if folder else None
+    """Return the code of a unit on disk."""
+    return cache_store.load(_entry(key), _folder())
 
 
 def store_unit(key: str, code: bytes) -> None:
-    """Store the code of a unit; see `load_unit`."""
-    if folder := os.environ.get(UNITS_DIRECTORY):
-        cache_store.store(f"{_UNIT}{unit_identity(key)}", code, Path(folder))
+    """Store the code of a unit on disk."""
+    cache_store.store(_entry(key), code, _folder())
 
 
-def unit_identity(key: str) -> str:
-    """Hash a unit's key (see `load_unit`) together with the code generator of this process."""
-    return hashlib.sha256(f"{_makers()} {key}".encode()).hexdigest()
+def _folder() -> Path | None:
+    folder = os.environ.get(UNITS_DIRECTORY)
+    return Path(folder) if folder else None
+
+
+def _entry(key: str) -> str:
+    """The name of an entry, which depends on the code generator of this process."""
+    return UNIT_ENTRY + hashlib.sha256(f"{_makers()} {key}".encode()).hexdigest()
 
 
 @functools.cache
@@ -232,9 +259,6 @@ def _makers() -> str:
 
 
 ResultT = TypeVar("ResultT")
-
-SHARED_ENTRY = "shared-"
-"""The prefix of cache entries of shared units."""
 
 KEPT_PARTS = 512
 """The number of units whose code a process caches, some 10 kB each."""
@@ -295,8 +319,7 @@ class PartCompiler:
         libraries: paths of the shared libraries that define the units' external functions.
         opt_level: LLVM's, 0 to 3, for units that benefit. The others, which are kernels generated in optimised form and
             code that runs once per call, use level 0, which takes half the time. The code generator always optimises.
-        persistent: if True, shared units are cached persistently, and all units in the directory of units, if there is
-            one (`load_unit`).
+        persistent: if True, shared units are cached on disk, and all units if there is a directory of units.
         low_precision: True if f16 or bf16 may occur in units above level L.
         cpu: the CPU to compile for, if it is not the host's.
 
@@ -359,9 +382,9 @@ class PartCompiler:
         """Add object files that are part of the executable."""
         self._objects += objects
 
-    def code(self, part: Part) -> bytes:
-        """Return the object file of a unit that was added, after `objects`."""
-        return next(task.code for task, other in self._wanted if other == part)
+    def key(self, part: Part) -> str:
+        """Return the key of the code of a unit (see `find_unit`)."""
+        return self._key(_Task(part, self.opt_level if part.optimised else 0))
 
     def start(self, parts: Iterable[Part]) -> None:
         """Start compiling units that will probably be added."""
@@ -419,15 +442,12 @@ class PartCompiler:
         return [*compiled, *self._objects]
 
     def _find(self, task: _Task, key: str) -> bool:
-        """Look up a task's code in the caches; return True if it was found."""
-        shared = task.part.is_shared
-        code = _known(key, self.persistent and shared)
-        if code is None and self.persistent:
-            code = load_unit(key)
-            if code is not None and shared:
-                _keep(key, code, persistent=True)
-        task.code = code or b""
+        """Look up a task's code; return True if it was found."""
+        task.code = find_unit(key, self._is_stored(task.part)) or b""
         return bool(task.code)
+
+    def _is_stored(self, part: Part) -> bool:
+        return self.persistent and (part.is_shared or _folder() is not None)
 
     def _do_next(self, warm_up_first: bool = False) -> bool:
         """Compile the largest waiting unit or run a warm-up task; return False if there is neither."""
@@ -444,8 +464,9 @@ class PartCompiler:
     def _compile(self, task: _Task) -> None:
         task.code = compile_part(task.part, self.libraries, task.level, self.low_precision, self.cpu)
         key = self._key(task)
-        _keep(key, task.code, self.persistent and task.part.is_shared)
-        if self.persistent:
+        with _lock:
+            _kept.put(key, task.code)
+        if self._is_stored(task.part):
             store_unit(key, task.code)
 
     def _key(self, task: _Task) -> str:
@@ -514,35 +535,6 @@ def require_symbols(module: ir.Module, libraries: Sequence[str], external: Seque
 @functools.cache
 def _loaded(libraries: tuple[str, ...]) -> tuple[ctypes.CDLL, ...]:
     return (ctypes.CDLL(None), *map(ctypes.CDLL, libraries))
-
-
-def _entry(key: str) -> str:
-    """Return the name of the persistent cache entry."""
-    return f"{SHARED_ENTRY}{unit_identity(key)}"
-
-
-def _known(key: str, persistent: bool) -> bytes | None:
-    with _lock:
-        code = _kept.get(key)
-    if not persistent:
-        return code
-    entry = _entry(key)
-    if code is not None and not cache_store.contains(entry):
-        cache_store.store(entry, code)  # compiled by a build without the cache
-    if code is None and (code := cache_store.load(entry)) is not None:
-        try:
-            LoadedObject(code)
-        except ObjectFileError as error:
-            cache_store.drop(entry, f"it cannot be loaded ({error})")
-            return None
-    return code
-
-
-def _keep(key: str, code: bytes, persistent: bool) -> None:
-    with _lock:
-        _kept.put(key, code)
-    if persistent:
-        cache_store.store(_entry(key), code)
 
 
 # Compile a module of level F or L to machine code in this process.

@@ -1,4 +1,4 @@
-"""The machine code of kernels of the library in the persistent cache, by name and target.
+"""The kernels of the library in the persistent cache, by name and target; their code is stored by unit.
 
 A process that finds a kernel here neither emits nor lowers it.
 """
@@ -13,40 +13,29 @@ from relax_mlir.lowering.base.module_parts import FunctionCpu
 from relax_mlir.lowering.kernels.library import Kernel
 from relax_mlir.runtime import cache_store
 from relax_mlir.runtime.cache_key import environment
-from relax_mlir.runtime.elf import LoadedObject, ObjectFileError
+from relax_mlir.runtime.compile_units import find_unit
 from relax_mlir.target import Target
 
 KERNEL_ENTRY = "kernel-"
 """The prefix of entry names."""
 
-_HEAD = 8
-"""The bytes of the size of the description, which comes first."""
-
 
 def load(target: Target, name: str) -> Kernel | None:
-    """Return the kernel `name` for `target` with its machine code, or None if the cache has none."""
-    entry = _entry(target, name)
-    data = cache_store.load(entry)
+    """Return the kernel `name` for `target` with its machine code, or None if the cache has not all of it."""
+    data = cache_store.load(_entry(target, name))
     if data is None:
         return None
-    start = _HEAD + int.from_bytes(data[:_HEAD], "little")
-    head = json.loads(data[_HEAD:start])
-    objects = []
-    for size in head["sizes"]:
-        objects.append(data[start : start + size])
-        start += size
-    try:
-        for code in objects:
-            LoadedObject(code)
-    except ObjectFileError as error:
-        cache_store.drop(entry, f"it cannot be loaded ({error})")
+    head = json.loads(data)
+    objects = [find_unit(key, persistent=True) for key in head["units"]]
+    if None in objects:
         return None
     failing, parallel = (frozenset(head[key]) for key in ("failing", "parallel"))
-    return Kernel(target, b"", head["exported"], failing, parallel, tuple(head["needs"]), tuple(objects))
+    code = tuple(filter(None, objects))
+    return Kernel(target, b"", head["exported"], failing, parallel, tuple(head["needs"]), code)
 
 
-def save(kernel: Kernel, objects: Sequence[bytes]) -> None:
-    """Store a kernel with the object files of its units, unless it is stored."""
+def save(kernel: Kernel, keys: Sequence[str]) -> None:
+    """Store a kernel with the keys of its units, unless it is stored."""
     entry = _entry(kernel.target, kernel.name)
     if cache_store.contains(entry):
         return
@@ -55,10 +44,9 @@ def save(kernel: Kernel, objects: Sequence[bytes]) -> None:
         "failing": sorted(kernel.failing),
         "parallel": sorted(kernel.parallel),
         "needs": kernel.needs,
-        "sizes": [len(code) for code in objects],
+        "units": list(keys),
     }
-    text = json.dumps(head).encode()
-    cache_store.store(entry, b"".join([len(text).to_bytes(_HEAD, "little"), text, *objects]))
+    cache_store.store(entry, json.dumps(head).encode())
 
 
 def _entry(target: Target, name: str) -> str:

@@ -20,7 +20,7 @@ from relax_mlir import tuning
 from relax_mlir.error import ArgumentError
 from relax_mlir.instrument import PassStatistics
 from relax_mlir.runtime import cache_key, cache_store, fast_call, memory, threads
-from relax_mlir.runtime.compile_units import SHARED_ENTRY
+from relax_mlir.runtime.compile_units import UNIT_ENTRY
 from relax_mlir.runtime.elf import SUPPORTED
 from relax_mlir.runtime.kernel_store import KERNEL_ENTRY
 from relax_mlir.target import Target
@@ -66,7 +66,7 @@ def hit(mod: rx.IRModule, **options: Any) -> bool:
 
 def entries(folder: Path) -> list[Path]:
     """The entries of modules."""
-    parts = (SHARED_ENTRY, KERNEL_ENTRY)
+    parts = (UNIT_ENTRY, KERNEL_ENTRY)
     return sorted(path for path in folder.glob("*.entry") if not path.name.startswith(parts))
 
 

@@ -24,7 +24,7 @@ from relax_mlir.lowering.base.support import early_support
 from relax_mlir.lowering.runtime_lib import fast_call_state
 from relax_mlir.mlir import ir
 from relax_mlir.runtime import cache_store, compile_units, elf, machine_code
-from relax_mlir.runtime.compile_units import SHARED_ENTRY, lowered_part
+from relax_mlir.runtime.compile_units import UNIT_ENTRY, lowered_part
 from relax_mlir.runtime.executable import DEFAULT_OPT_LEVEL
 from relax_mlir.runtime.kernel_store import KERNEL_ENTRY
 from relax_mlir.runtime.machine_code import ObjectCode, object_code
@@ -128,7 +128,7 @@ def test_shared_parts_are_compiled_once_per_cache(
     folder: Path, compiled: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rx.build(product(2.0))
-    assert len(list(folder.glob(f"{SHARED_ENTRY}*"))) == len(shared(compiled)) >= 4
+    assert len(list(folder.glob(f"{UNIT_ENTRY}*"))) == len(shared(compiled)) >= 4
     kept_parts.forget(monkeypatch)  # simulates a new process
     compiled.clear()
     executable = rx.build(product(3.0))
@@ -146,12 +146,12 @@ def test_what_a_build_without_the_cache_has_made_is_kept_by_the_next(
     compiled.clear()
     check(rx.build(product(3.0)), 3.0)
     assert not shared(compiled)
-    assert len(list(folder.glob(f"{SHARED_ENTRY}*"))) == made
+    assert len(list(folder.glob(f"{UNIT_ENTRY}*"))) == made
 
 
 def test_without_the_cache_nothing_is_kept_on_disk(folder: Path) -> None:
     check(rx.build(product(2.0), cache=False), 2.0)
-    assert not list(folder.glob(f"{SHARED_ENTRY}*"))
+    assert not list(folder.glob(f"{UNIT_ENTRY}*"))
 
 
 def test_a_kernel_that_cannot_be_loaded_is_compiled_again(
@@ -159,7 +159,7 @@ def test_a_kernel_that_cannot_be_loaded_is_compiled_again(
 ) -> None:
     rx.build(product(2.0))
     wanted = shared(compiled)
-    for path in folder.glob(f"{SHARED_ENTRY}*"):
+    for path in folder.glob(f"{UNIT_ENTRY}*"):
         cache_store.store(path.stem, b"\x7fELF, but no more than that")
     for path in folder.glob(f"{KERNEL_ENTRY}*"):
         path.unlink()
