@@ -207,32 +207,27 @@ def _as_shape(c: ObjectWriter, count: int) -> None:
     """The Shape that a value is, or the conversion of an Array or List of ints; otherwise 0."""
     code = c.code
     zero, true = code.constant(0), code.constant(1, "i1")
-    result = code.fresh()
-    code.do(f"{result} = scf.if {c.is_kind('%a0', SHAPE)} -> i64 {{")
-    code.do("scf.yield %a1 : i64")
-    code.do("} else {")
-    listed = code.fresh()
-    code.do(f"{listed} = scf.if {c.is_kind('%a0', ARRAY, LIST)} -> i64 {{")
-    elements = code.load(c.pointer("%a1"), OBJECT_BYTES, "!llvm.ptr")
-    length = code.load(c.pointer("%a1"), OBJECT_BYTES + 8, "i64")
-    good, i, before = code.fresh(), code.fresh(), code.fresh()
-    first, step = code.constant(0, "index"), code.constant(1, "index")
-    code.do(
-        f"{good} = scf.for {i} = {first} to {code.index(length)} step {step} iter_args({before} = {true}) -> (i1) {{"
-    )
-    position = code.let(f"arith.index_cast {i} : index to i64")
-    kind = code.load(c.element(elements, position, ANY_BYTES), 0, "i64")
-    code.do(f"scf.yield {c.all_of(before, c.is_kind(kind, INT))} : i1")
-    code.do("}")
-    made = code.fresh()
-    code.do(f"{made} = scf.if {good} -> i64 {{")
-    code.do(f"scf.yield {c.word(c.shape_from(length, elements, ANY_BYTES, 8))} : i64")
-    code.do(f"}} else {{\n  scf.yield {zero} : i64\n  }}")
-    code.do(f"scf.yield {made} : i64")
-    code.do(f"}} else {{\n  scf.yield {zero} : i64\n  }}")
-    code.do(f"scf.yield {listed} : i64")
-    code.do("}")
-    c.give(result, types="i64")
+
+    def of_list() -> list[str]:
+        elements = code.load(c.pointer("%a1"), OBJECT_BYTES, "!llvm.ptr")
+        length = code.load(c.pointer("%a1"), OBJECT_BYTES + 8, "i64")
+        good, i, before = code.fresh(), code.fresh(), code.fresh()
+        bounds = f"{code.constant(0, 'index')} to {code.index(length)} step {code.constant(1, 'index')}"
+        code.do(f"{good} = scf.for {i} = {bounds} iter_args({before} = {true}) -> (i1) {{")
+        position = code.let(f"arith.index_cast {i} : index to i64")
+        kind = code.load(c.element(elements, position, ANY_BYTES), 0, "i64")
+        code.do(f"scf.yield {c.all_of(before, c.is_kind(kind, INT))} : i1")
+        code.do("}")
+
+        def made() -> list[str]:
+            return [c.word(c.shape_from(length, elements, ANY_BYTES, 8))]
+
+        return code.choose(good, ["i64"], made, lambda: [zero])
+
+    def of_other() -> list[str]:
+        return code.choose(c.is_kind("%a0", ARRAY, LIST), ["i64"], of_list, lambda: [zero])
+
+    c.give(*code.choose(c.is_kind("%a0", SHAPE), ["i64"], lambda: ["%a1"], of_other), types="i64")
 
 
 def _array(c: ObjectWriter, count: int) -> None:
@@ -269,24 +264,24 @@ def _take(c: ObjectWriter, count: int) -> None:
     """An argument of a call as a handle; data in the caller's memory is copied."""
     code = c.code
     kind, payload = code.load("%a0", 0, "i64"), code.load("%a0", 8, "i64")
-    result, value = code.fresh(), code.fresh()
-    code.do(f"{result}, {value} = scf.if {c.is_kind(kind, DLTENSOR)} -> (i64, i64) {{")
-    new = c.word(c.copy(c.pointer(payload)))
-    code.do(f"scf.yield {code.constant(TENSOR)}, {new} : i64, i64")
-    code.do("} else {")
-    kind_of_raw, raw = code.fresh(), code.fresh()
-    code.do(f"{kind_of_raw}, {raw} = scf.if {c.is_kind(kind, *_RAW)} -> (i64, i64) {{")
-    c.fragment.external("@TVMFFIAnyViewToOwnedAny(!llvm.ptr, !llvm.ptr) -> i32")
-    room = code.stack(ANY_BYTES)
-    status = code.let(f"llvm.call @TVMFFIAnyViewToOwnedAny(%a0, {room}) : (!llvm.ptr, !llvm.ptr) -> i32")
-    c.call("relax.propagate", [status], ["i32"])
-    owned = code.load(room, 0, "i64"), code.load(room, 8, "i64")
-    c.own_any(*owned)
-    code.do(f"scf.yield {', '.join(owned)} : i64, i64")
-    code.do(f"}} else {{\n  scf.yield {kind}, {payload} : i64, i64\n  }}")
-    code.do(f"scf.yield {kind_of_raw}, {raw} : i64, i64")
-    code.do("}")
-    c.give(result, value, types="i64, i64")
+    types = ["i64", "i64"]
+
+    def copied() -> list[str]:
+        return [code.constant(TENSOR), c.word(c.copy(c.pointer(payload)))]
+
+    def owned() -> list[str]:
+        c.fragment.external("@TVMFFIAnyViewToOwnedAny(!llvm.ptr, !llvm.ptr) -> i32")
+        room = code.stack(ANY_BYTES)
+        status = code.let(f"llvm.call @TVMFFIAnyViewToOwnedAny(%a0, {room}) : (!llvm.ptr, !llvm.ptr) -> i32")
+        c.call("relax.propagate", [status], ["i32"])
+        found = [code.load(room, 0, "i64"), code.load(room, 8, "i64")]
+        c.own_any(*found)
+        return found
+
+    def of_other() -> list[str]:
+        return code.choose(c.is_kind(kind, *_RAW), types, owned, lambda: [kind, payload])
+
+    c.give(*code.choose(c.is_kind(kind, DLTENSOR), types, copied, of_other), types="i64, i64")
 
 
 def _drop(c: ObjectWriter, count: int) -> None:

@@ -118,12 +118,12 @@ class _Writer(BuiltinWriter):
         )
         for tensor, name in ((b, "b"), (out, "out")):
             other = code.load(tensor, DL.DTYPE, "i32")
-            self.check(
-                code.let(f"arith.cmpi eq, {other}, {first} : i32"),
+            self.check_equal(
+                other,
+                first,
                 "DTypeError",
                 f"'{name}' has dtype {{0:dtype}}, but 'a' has {{1:dtype}}",
-                code.index(other, "i32"),
-                code.index(first, "i32"),
+                type="i32",
             )
         return first
 

@@ -375,13 +375,7 @@ def _extract(c: BuiltinWriter) -> None:
     tensor = c.dl_tensor(c.slot(0), "argument 'x'")
     rank = c.rank(tensor)
     given = code.let(f"arith.subi {c.count()}, {code.constant(1)} : i64")
-    c.check(
-        code.let(f"arith.cmpi eq, {rank}, {given} : i64"),
-        "ArgumentError",
-        "a tensor of rank {0} takes {0} indices; got {1}",
-        code.index(rank),
-        code.index(given),
-    )
+    c.check_equal(rank, given, "ArgumentError", "a tensor of rank {0} takes {0} indices; got {1}")
     shape, strides = code.load(tensor, DL.SHAPE, "!llvm.ptr"), code.load(tensor, DL.STRIDES, "!llvm.ptr")
     has_strides = code.let(f'llvm.icmp "ne" {strides}, {code.null()} : !llvm.ptr')
     place, i, before = code.fresh(), code.fresh(), code.fresh()
@@ -401,14 +395,16 @@ def _extract(c: BuiltinWriter) -> None:
         i,
         code.index(size),
     )
-    stepped, row_major = code.fresh(), code.let(f"arith.muli {before}, {size} : i64")
-    code.do(f"{stepped} = scf.if {has_strides} -> i64 {{")
-    stride = code.load(c.element(strides, axis, 8), 0, "i64")
-    move = code.let(f"arith.muli {index}, {stride} : i64")
-    code.do(f"scf.yield {code.let(f'arith.addi {before}, {move} : i64')} : i64")
-    code.do("} else {")
-    code.do(f"scf.yield {code.let(f'arith.addi {row_major}, {index} : i64')} : i64")
-    code.do("}")
+    row_major = code.let(f"arith.muli {before}, {size} : i64")
+
+    def by_stride() -> list[str]:
+        stride = code.load(c.element(strides, axis, 8), 0, "i64")
+        move = code.let(f"arith.muli {index}, {stride} : i64")
+        return [code.let(f"arith.addi {before}, {move} : i64")]
+
+    (stepped,) = code.choose(
+        has_strides, ["i64"], by_stride, lambda: [code.let(f"arith.addi {row_major}, {index} : i64")]
+    )
     code.do(f"scf.yield {stepped} : i64")
     code.do("}")
     dtype = code.load(tensor, DL.DTYPE, "i32")
@@ -446,13 +442,7 @@ def _from_elements(c: BuiltinWriter) -> None:
     dtype = c.dtype(c.slot(0), "argument 'dtype'")
     rank, shape, size = c.natural_shape(c.slot(1), "argument 'shape'")
     given = code.let(f"arith.subi {c.count()}, {code.constant(2)} : i64")
-    c.check(
-        code.let(f"arith.cmpi eq, {size}, {given} : i64"),
-        "ArgumentError",
-        "a tensor of {0} elements takes as many numbers; got {1}",
-        code.index(size),
-        code.index(given),
-    )
+    c.check_equal(size, given, "ArgumentError", "a tensor of {0} elements takes as many numbers; got {1}")
     known = code.constant(0, "i1")
     for _, packed, _, _ in _ELEMENTS:
         known = c.any_of(known, c.equal(dtype, packed, "i32"))
@@ -535,24 +525,17 @@ def _check_tensor_info(c: BuiltinWriter) -> None:
     dtype = code.load(tensor, DL.DTYPE, "i32")
     code.do(f"scf.if {c.equal(c.kind_of(c.slot(2)), NONE, 'i32')} {{\n  }} else {{")
     wanted = c.dtype(c.slot(2), "argument 'dtype'")
-    c.check_as(
-        code.let(f"arith.cmpi eq, {dtype}, {wanted} : i32"),
+    c.check_equal(
+        dtype,
+        wanted,
         "DTypeError",
         "{0:text} has dtype {1:dtype}, expected {2:dtype}",
-        context,
-        code.index(dtype, "i32"),
-        code.index(wanted, "i32"),
+        type="i32",
+        context=context,
     )
     code.do("}")
     code.do(f"scf.if {_known(c, ndim)} {{")
-    c.check_as(
-        code.let(f"arith.cmpi eq, {rank}, {ndim} : i64"),
-        "ShapeError",
-        "{0:text} has rank {1}, expected rank {2}",
-        context,
-        code.index(rank),
-        code.index(ndim),
-    )
+    c.check_equal(rank, ndim, "ShapeError", "{0:text} has rank {1}, expected rank {2}", context=context)
     code.do("}")
     shape = code.load(tensor, DL.SHAPE, "!llvm.ptr")
     total, i, before = code.fresh(), code.fresh(), code.fresh()
@@ -604,14 +587,7 @@ def _check_shape_info(c: BuiltinWriter) -> None:
     rank, numbers = c.dims(c.slot(0), "argument 'shape'")
     ndim = c.number(c.slot(1), "argument 'ndim'")
     code.do(f"scf.if {_known(c, ndim)} {{")
-    c.check_as(
-        code.let(f"arith.cmpi eq, {rank}, {ndim} : i64"),
-        "ShapeError",
-        "{0:text} has {1} elements, expected {2}",
-        context,
-        code.index(rank),
-        code.index(ndim),
-    )
+    c.check_equal(rank, ndim, "ShapeError", "{0:text} has {1} elements, expected {2}", context=context)
     code.do("}")
     i = c.loop(rank)
     size = code.load(c.element(numbers, i, 8), 0, "i64")
@@ -655,14 +631,7 @@ def _check_tuple_info(c: BuiltinWriter) -> None:
     _require(c, (ARRAY, LIST), context, "a tuple")
     size = c.number(c.slot(1), "argument 'size'")
     have = code.load(code.load(c.slot(0), 8, "!llvm.ptr"), 24 + 8, "i64")
-    c.check_as(
-        code.let(f"arith.cmpi eq, {have}, {size} : i64"),
-        "ArgumentError",
-        "{0:text} has {1} elements, expected {2}",
-        context,
-        code.index(have),
-        code.index(size),
-    )
+    c.check_equal(have, size, "ArgumentError", "{0:text} has {1} elements, expected {2}", context=context)
     c.nothing()
 
 
@@ -679,23 +648,21 @@ def _read_if_cond(c: BuiltinWriter) -> None:
     code = c.code
     c.take(1, "condition")
     kind = c.kind_of(c.slot(0))
-    result = code.fresh()
     is_number = c.any_of(c.equal(kind, INT, "i32"), c.equal(kind, BOOL, "i32"))
-    code.do(f"{result} = scf.if {is_number} -> i64 {{")
-    code.do(f"scf.yield {c.payload(c.slot(0))} : i64")
-    code.do("} else {")
-    tensor = c.dl_tensor(c.slot(0), "argument 'condition'")
-    dtype, rank = code.load(tensor, DL.DTYPE, "i32"), code.load(tensor, DL.NDIM, "i32")
-    c.check(
-        c.all_of(c.equal(dtype, BOOL8, "i32"), c.equal(rank, 0, "i32")),
-        "DTypeError",
-        "the condition is a tensor of rank {1} of {0:dtype}, expected rank 0 of bool",
-        code.index(dtype, "i32"),
-        code.index(rank, "i32"),
-    )
-    byte = code.load(c.elements(tensor), 0, "i8")
-    code.do(f"scf.yield {code.let(f'arith.extui {byte} : i8 to i64')} : i64")
-    code.do("}")
+
+    def of_tensor() -> list[str]:
+        tensor = c.dl_tensor(c.slot(0), "argument 'condition'")
+        dtype, rank = code.load(tensor, DL.DTYPE, "i32"), code.load(tensor, DL.NDIM, "i32")
+        c.check(
+            c.all_of(c.equal(dtype, BOOL8, "i32"), c.equal(rank, 0, "i32")),
+            "DTypeError",
+            "the condition is a tensor of rank {1} of {0:dtype}, expected rank 0 of bool",
+            code.index(dtype, "i32"),
+            code.index(rank, "i32"),
+        )
+        return [code.let(f"arith.extui {code.load(c.elements(tensor), 0, 'i8')} : i8 to i64")]
+
+    (result,) = code.choose(is_number, ["i64"], lambda: [c.payload(c.slot(0))], of_tensor)
     flag = code.let(f"arith.cmpi ne, {result}, {code.constant(0)} : i64")
     c.result(BOOL, code.let(f"arith.extui {flag} : i1 to i64"))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from relax_mlir.lowering.base.unpack import (
@@ -45,6 +45,35 @@ class BuiltinWriter(ObjectWriter):
         prefix, self.prefix = self.prefix, ""
         self.check(ok, kind, message, *values)
         self.prefix = prefix
+
+    def check_equal(
+        self, a: str, b: str, kind: str, message: str, *before: str, type: str = "i64", context: str = ""
+    ) -> None:
+        """Check that two integers are equal, which are the last values of the message (see `_check_about`)."""
+        ok = self.code.let(f"arith.cmpi eq, {a}, {b} : {type}")
+        self._check_about(ok, kind, message, before, (a, b), type, context)
+
+    def check_natural(self, value: str, kind: str, message: str, *before: str, context: str = "") -> None:
+        """Check that an integer (i64) is not negative; it is the last value of the message."""
+        ok = self.code.let(f"arith.cmpi sge, {value}, {self.code.constant(0)} : i64")
+        self._check_about(ok, kind, message, before, (value,), "i64", context)
+
+    def _check_about(
+        self,
+        ok: str,
+        kind: str,
+        message: str,
+        before: Sequence[str],
+        values: Sequence[str],
+        type: str,
+        context: str,
+    ) -> None:
+        """A check whose message has the values `before`, and then integers; or begins with the string `context`."""
+        shown = [*before, *(self.code.index(value, type) for value in values)]
+        if context:
+            self.check_as(ok, kind, message, context, *shown)
+        else:
+            self.check(ok, kind, message, *shown)
 
     # -- arguments
 
@@ -202,16 +231,13 @@ class BuiltinWriter(ObjectWriter):
         code = self.code
         kind, payload = code.load(slot, 0, "i64"), self.payload(slot)
         self.define("as_shape", ["i64", "i64"], ["i64"])
-        found = code.fresh()
-        code.do(f"{found} = scf.if {self.is_kind(kind, SHAPE)} -> i64 {{")
-        code.do(f"scf.yield {payload} : i64")
-        code.do("} else {")
-        made = code.let(
-            f'func.call @"relax.object.as_shape"({code.frame(self.fragment)}, {kind}, {payload})'
-            " : (!llvm.ptr, i64, i64) -> i64"
-        )
-        code.do(f"scf.yield {made} : i64")
-        code.do("}")
+
+        def converted() -> list[str]:
+            operands = f"{code.frame(self.fragment)}, {kind}, {payload}"
+            types = "(!llvm.ptr, i64, i64) -> i64"
+            return [code.let(f'func.call @"relax.object.as_shape"({operands}) : {types}')]
+
+        (found,) = code.choose(self.is_kind(kind, SHAPE), ["i64"], lambda: [payload], converted)
         self.check(
             code.let(f"arith.cmpi ne, {found}, {code.constant(0)} : i64"),
             "ArgumentError",
@@ -244,12 +270,8 @@ class BuiltinWriter(ObjectWriter):
         )
         position = code.let(f"arith.index_cast {i} : index to i64")
         size = code.load(self.element(numbers, position, 8), 0, "i64")
-        self.check(
-            code.let(f"arith.cmpi sge, {size}, {code.constant(0)} : i64"),
-            "ShapeError",
-            f"{role} has dimension {{0}} of {{1}}, expected zero or more",
-            i,
-            code.index(size),
+        self.check_natural(
+            size, "ShapeError", f"{role} has dimension {{0}} of {{1}}, expected zero or more", i
         )
         low, high = code.fresh(), code.fresh()
         code.do(f"{low}, {high} = arith.mului_extended {before}, {size} : i64")
@@ -273,17 +295,16 @@ class BuiltinWriter(ObjectWriter):
         """A string as the address of its characters (index), for messages."""
         code = self.code
         kind = self.require_kind(slot, (STR, SMALL_STR, RAW_STR), role, "a string")
-        inside = code.at(slot, 8)
-        result, other = code.fresh(), code.fresh()
-        code.do(f"{result} = scf.if {self.equal(kind, SMALL_STR, 'i32')} -> !llvm.ptr {{")
-        code.do(f"scf.yield {inside} : !llvm.ptr")
-        code.do("} else {")
-        handle = code.load(slot, 8, "!llvm.ptr")
-        code.do(f"{other} = scf.if {self.equal(kind, STR, 'i32')} -> !llvm.ptr {{")
-        code.do(f"scf.yield {code.load(handle, OBJECT_BYTES, '!llvm.ptr')} : !llvm.ptr")
-        code.do(f"}} else {{\n  scf.yield {handle} : !llvm.ptr\n  }}")
-        code.do(f"scf.yield {other} : !llvm.ptr")
-        code.do("}")
+        inside, pointer = code.at(slot, 8), ["!llvm.ptr"]
+
+        def outside() -> list[str]:
+            handle = code.load(slot, 8, "!llvm.ptr")
+            is_object = self.equal(kind, STR, "i32")
+            return code.choose(
+                is_object, pointer, lambda: [code.load(handle, OBJECT_BYTES, "!llvm.ptr")], lambda: [handle]
+            )
+
+        (result,) = code.choose(self.equal(kind, SMALL_STR, "i32"), pointer, lambda: [inside], outside)
         return code.index(code.let(f"llvm.ptrtoint {result} : !llvm.ptr to i64"))
 
     def heap(self, slot: str) -> tuple[str, str]:
@@ -399,12 +420,7 @@ def _alloc_shape_heap(c: BuiltinWriter) -> None:
         code.index("%n", "i32"),
     )
     size = _size(c, c.argument(code.let(f"arith.subi {c.count()}, {code.constant(1)} : i64")))
-    c.check(
-        code.let(f"arith.cmpi sge, {size}, {code.constant(0)} : i64"),
-        "ArgumentError",
-        "argument 'size' is {0}, expected zero or more",
-        code.index(size),
-    )
+    c.check_natural(size, "ArgumentError", "argument 'size' is {0}, expected zero or more")
     room = code.stack(8)
     code.store(size, "i64", room)
     code_of_dtype = code.constant(INT64, "i32")
@@ -425,19 +441,18 @@ def _is_number(c: BuiltinWriter, slot: str) -> str:
 
 def _size(c: BuiltinWriter, slot: str) -> str:
     """An integer (i64), which may be the only entry of a shape."""
-    code, size = c.code, c.code.fresh()
-    code.do(f"{size} = scf.if {_is_number(c, slot)} -> i64 {{")
-    code.do(f"scf.yield {c.payload(slot)} : i64")
-    code.do("} else {")
-    rank, numbers = c.dims(slot, "argument 'size'")
-    c.check(
-        c.equal(rank, 1, "i64"),
-        "ArgumentError",
-        "argument 'size' is a shape of {0} entries, expected one",
-        code.index(rank),
-    )
-    code.do(f"scf.yield {code.load(numbers, 0, 'i64')} : i64")
-    code.do("}")
+
+    def entry() -> list[str]:
+        rank, numbers = c.dims(slot, "argument 'size'")
+        c.check(
+            c.equal(rank, 1, "i64"),
+            "ArgumentError",
+            "argument 'size' is a shape of {0} entries, expected one",
+            c.code.index(rank),
+        )
+        return [c.code.load(numbers, 0, "i64")]
+
+    (size,) = c.code.choose(_is_number(c, slot), ["i64"], lambda: [c.payload(slot)], entry)
     return size
 
 
@@ -457,48 +472,45 @@ class _Slots:
     def of(c: BuiltinWriter, first: int) -> _Slots:
         code = c.code
         given = code.let(f"arith.subi {c.count()}, {code.constant(first)} : i64")
-        results = f"{(count := code.fresh())}, {(numbers := code.fresh())}"
-        code.do(f"{results} = scf.if {c.equal(given, 1, 'i64')} -> (i64, !llvm.ptr) {{")
-        inner = f"{(rank := code.fresh())}, {(at := code.fresh())}"
-        code.do(f"{inner} = scf.if {_is_number(c, c.slot(first))} -> (i64, !llvm.ptr) {{")
-        code.do(f"scf.yield {given}, {code.null()} : i64, !llvm.ptr")
-        code.do("} else {")
-        listed = c.dims(c.slot(first), "a slot")
-        code.do(f"scf.yield {', '.join(listed)} : i64, !llvm.ptr")
-        code.do("}")
-        code.do(f"scf.yield {rank}, {at} : i64, !llvm.ptr")
-        code.do("} else {")
-        code.do(f"scf.yield {given}, {code.null()} : i64, !llvm.ptr")
-        code.do("}")
+        types = ["i64", "!llvm.ptr"]
+
+        def listed() -> list[str]:
+            return [given, code.null()]
+
+        def only() -> list[str]:
+            slot = c.slot(first)
+            return code.choose(_is_number(c, slot), types, listed, lambda: c.dims(slot, "a slot"))
+
+        count, numbers = code.choose(c.equal(given, 1, "i64"), types, only, listed)
         return _Slots(c, first, count, numbers)
 
     def number(self, i: str) -> str:
         """Slot index `i` (i64)."""
         c, code = self.c, self.c.code
-        found = code.fresh()
         listed = code.let(f'llvm.icmp "ne" {self.numbers}, {code.null()} : !llvm.ptr')
-        code.do(f"{found} = scf.if {listed} -> i64 {{")
-        code.do(f"scf.yield {code.load(c.element(self.numbers, i, 8), 0, 'i64')} : i64")
-        code.do("} else {")
-        position = code.let(f"arith.addi {i}, {code.constant(self.first)} : i64")
-        code.do(f"scf.yield {c.number(c.argument(position), 'a slot')} : i64")
-        code.do("}")
+
+        def argument() -> list[str]:
+            position = code.let(f"arith.addi {i}, {code.constant(self.first)} : i64")
+            return [c.number(c.argument(position), "a slot")]
+
+        (found,) = code.choose(
+            listed, ["i64"], lambda: [code.load(c.element(self.numbers, i, 8), 0, "i64")], argument
+        )
         return found
 
 
 def _shape_or_tensor(c: BuiltinWriter, slot: str) -> tuple[str, str]:
     """The number of dimensions of a shape or tensor (i64), and their address."""
-    code = c.code
-    count, numbers = code.fresh(), code.fresh()
     kind = c.kind_of(slot)
     is_tensor = c.any_of(c.equal(kind, TENSOR, "i32"), c.equal(kind, DLTENSOR, "i32"))
-    code.do(f"{count}, {numbers} = scf.if {is_tensor} -> (i64, !llvm.ptr) {{")
-    tensor = c.dl_tensor(slot, "argument 'shape'", is_read=False)
-    code.do(f"scf.yield {c.rank(tensor)}, {code.load(tensor, DL.SHAPE, '!llvm.ptr')} : i64, !llvm.ptr")
-    code.do("} else {")
-    rank, at = c.dims(slot, "argument 'shape'")
-    code.do(f"scf.yield {rank}, {at} : i64, !llvm.ptr")
-    code.do("}")
+
+    def of_tensor() -> list[str]:
+        tensor = c.dl_tensor(slot, "argument 'shape'", is_read=False)
+        return [c.rank(tensor), c.code.load(tensor, DL.SHAPE, "!llvm.ptr")]
+
+    count, numbers = c.code.choose(
+        is_tensor, ["i64", "!llvm.ptr"], of_tensor, lambda: c.dims(slot, "argument 'shape'")
+    )
     return count, numbers
 
 
@@ -516,13 +528,7 @@ def _store_shape(c: BuiltinWriter) -> None:
     rank, numbers = _shape_or_tensor(c, c.slot(0))
     heap = c.heap(c.slot(1))
     slots = _Slots.of(c, 2)
-    c.check(
-        code.let(f"arith.cmpi eq, {rank}, {slots.count} : i64"),
-        "ShapeError",
-        "a shape of {0} dimensions is to be stored in {1} slots",
-        code.index(rank),
-        code.index(slots.count),
-    )
+    c.check_equal(rank, slots.count, "ShapeError", "a shape of {0} dimensions is to be stored in {1} slots")
     i = c.loop(rank)
     size = code.load(c.element(numbers, i, 8), 0, "i64")
     code.store(size, "i64", c.heap_slot(heap, slots.number(i)))
@@ -587,12 +593,11 @@ def _pair(c: BuiltinWriter, i: str, first: int) -> tuple[str, str]:
 
 def _slot_or_number(c: BuiltinWriter, heap_at: str, which: str, value: str) -> str:
     """The contents of slot `value` of the heap if `which` (i1), otherwise `value` itself."""
-    code = c.code
-    result = code.fresh()
-    code.do(f"{result} = scf.if {which} -> i64 {{")
-    found = code.load(c.heap_slot(c.heap(heap_at), value), 0, "i64")
-    code.do(f"scf.yield {found} : i64")
-    code.do(f"}} else {{\n  scf.yield {value} : i64\n  }}")
+
+    def in_slot() -> list[str]:
+        return [c.code.load(c.heap_slot(c.heap(heap_at), value), 0, "i64")]
+
+    (result,) = c.code.choose(which, ["i64"], in_slot, lambda: [value])
     return result
 
 
@@ -619,14 +624,13 @@ def _match(c: BuiltinWriter, size: str, which: str, value: str, i: str, context:
     asserts = c.any_of(c.equal(which, ASSERT_IMMEDIATE, "i64"), c.equal(which, ASSERT_SLOT, "i64"))
     code.do(f"scf.if {asserts} {{")
     wanted = _slot_or_number(c, heap_at, c.equal(which, ASSERT_SLOT, "i64"), value)
-    c.check_as(
-        code.let(f"arith.cmpi eq, {size}, {wanted} : i64"),
+    c.check_equal(
+        size,
+        wanted,
         "ShapeError",
         f"{{0:text}}: {what} is {{2}}, expected {{3}}",
-        context,
         code.index(i),
-        code.index(size),
-        code.index(wanted),
+        context=context,
     )
     code.do("} else {")
     c.check(c.equal(which, IGNORE, "i64"), "ArgumentError", "code {0} is none of 0 to 3", code.index(which))
@@ -641,24 +645,16 @@ def _match_shape(c: BuiltinWriter) -> None:
     expected = _pairs(c, 2, 1)
     last = code.let(f"arith.subi {c.count()}, {code.constant(1)} : i64")
     context = c.text(c.argument(last), "argument 'context'")
-    c.check_as(
-        code.let(f"arith.cmpi eq, {rank}, {expected} : i64"),
-        "ShapeError",
-        "{0:text} has rank {1}, expected rank {2}",
-        context,
-        code.index(rank),
-        code.index(expected),
-    )
+    c.check_equal(rank, expected, "ShapeError", "{0:text} has rank {1}, expected rank {2}", context=context)
     i = c.loop(rank)
     which, value = _pair(c, i, 3)
     size = code.load(c.element(numbers, i, 8), 0, "i64")
-    c.check_as(
-        code.let(f"arith.cmpi sge, {size}, {code.constant(0)} : i64"),
+    c.check_natural(
+        size,
         "ShapeError",
         "{0:text}: dimension {1} is {2}, expected zero or more",
-        context,
         code.index(i),
-        code.index(size),
+        context=context,
     )
     _match(c, size, which, value, i, context, "dimension {1}")
     code.do("}")
@@ -700,12 +696,11 @@ def _tensor_to_shape(c: BuiltinWriter) -> None:
     count = code.load(code.load(tensor, DL.SHAPE, "!llvm.ptr"), 0, "i64")
     i = c.loop(count)
     size = code.load(c.element(data, i, 8), 0, "i64")
-    c.check(
-        code.let(f"arith.cmpi sge, {size}, {code.constant(0)} : i64"),
+    c.check_natural(
+        size,
         "ShapeError",
         "element {0} of the tensor is {1}, expected zero or more, as it is a dimension",
         code.index(i),
-        code.index(size),
     )
     code.do("}")
     c.shape_result(count, data)
@@ -833,24 +828,17 @@ def _reshape(c: BuiltinWriter) -> None:
     rank, shape, wanted = c.natural_shape(c.slot(1), "argument 'shape'")
     dtype = code.load(x, DL.DTYPE, "i32")
     have = c.call("relax.rt.tensor_bytes", [x, code.constant(1)], ["!llvm.ptr", "i64"], "i64")
-    c.check(
-        code.let(f"arith.cmpi eq, {have}, {wanted} : i64"),
-        "ShapeError",
-        "a tensor of {0} elements cannot have a shape of {1}",
-        code.index(have),
-        code.index(wanted),
-    )
+    c.check_equal(have, wanted, "ShapeError", "a tensor of {0} elements cannot have a shape of {1}")
     is_object = c.equal(c.kind_of(c.slot(0)), TENSOR, "i32")
     plain = c.all_of(is_object, c.call("relax.rt.contiguous", [x], ["!llvm.ptr"], "i1"))
-    source, base = code.fresh(), code.fresh()
-    code.do(f"{source}, {base} = scf.if {plain} -> (!llvm.ptr, !llvm.ptr) {{")
-    code.do(f"scf.yield {code.load(c.slot(0), 8, '!llvm.ptr')}, {c.elements(x)} : !llvm.ptr, !llvm.ptr")
-    code.do("} else {")
-    copy = c.copy(x)
-    code.do(
-        f"scf.yield {copy}, {code.load(copy, OBJECT_BYTES + DL.DATA, '!llvm.ptr')} : !llvm.ptr, !llvm.ptr"
+
+    def copied() -> list[str]:
+        copy = c.copy(x)
+        return [copy, code.load(copy, OBJECT_BYTES + DL.DATA, "!llvm.ptr")]
+
+    source, base = code.choose(
+        plain, ["!llvm.ptr"] * 2, lambda: [code.load(c.slot(0), 8, "!llvm.ptr"), c.elements(x)], copied
     )
-    code.do("}")
     c.result(TENSOR, c.view(source, base, rank, shape, dtype))
 
 
@@ -874,31 +862,16 @@ def _copy_into(c: BuiltinWriter) -> None:
         c.dl_tensor(c.slot(i), f"argument '{n}'") for i, n in enumerate(("source", "destination"))
     )
     dtype, other = (code.load(t, DL.DTYPE, "i32") for t in (source, target))
-    c.check(
-        code.let(f"arith.cmpi eq, {dtype}, {other} : i32"),
-        "DTypeError",
-        "the source has dtype {0:dtype}, the destination {1:dtype}",
-        code.index(dtype, "i32"),
-        code.index(other, "i32"),
+    c.check_equal(
+        dtype, other, "DTypeError", "the source has dtype {0:dtype}, the destination {1:dtype}", type="i32"
     )
     rank, other_rank = c.rank(source), c.rank(target)
-    c.check(
-        code.let(f"arith.cmpi eq, {rank}, {other_rank} : i64"),
-        "ShapeError",
-        "the source has rank {0}, the destination {1}",
-        code.index(rank),
-        code.index(other_rank),
-    )
+    c.check_equal(rank, other_rank, "ShapeError", "the source has rank {0}, the destination {1}")
     sizes, others = (code.load(t, DL.SHAPE, "!llvm.ptr") for t in (source, target))
     i = c.loop(rank)
     a, b = (code.load(c.element(shape, i, 8), 0, "i64") for shape in (sizes, others))
-    c.check(
-        code.let(f"arith.cmpi eq, {a}, {b} : i64"),
-        "ShapeError",
-        "dimension {0} of the source is {1}, of the destination {2}",
-        code.index(i),
-        code.index(a),
-        code.index(b),
+    c.check_equal(
+        a, b, "ShapeError", "dimension {0} of the source is {1}, of the destination {2}", code.index(i)
     )
     code.do("}")
     contiguous = c.call("relax.rt.contiguous", [target], ["!llvm.ptr"], "i1")

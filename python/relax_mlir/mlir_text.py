@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Container, Iterable
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Any
 
 from relax_mlir.mlir import func, ir
@@ -134,6 +134,22 @@ class Code:
         name = self.fresh()
         self.do(f"{name} = {operation}")
         return name
+
+    def choose(
+        self,
+        condition: str,
+        types: Sequence[str],
+        then: Callable[[], Sequence[str]],
+        otherwise: Callable[[], Sequence[str]],
+    ) -> list[str]:
+        """Write an ``scf.if`` whose branches are written by functions that return their values."""
+        names, kinds = [self.fresh() for _ in types], ", ".join(types)
+        self.do(f"{', '.join(names)} = scf.if {condition} -> ({kinds}) {{")
+        self.do(f"scf.yield {', '.join(then())} : {kinds}")
+        self.do("} else {")
+        self.do(f"scf.yield {', '.join(otherwise())} : {kinds}")
+        self.do("}")
+        return names
 
     def at_entry(self, operation: str) -> str:
         """Like `let`, at the start of the function."""
