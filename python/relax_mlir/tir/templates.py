@@ -10,6 +10,7 @@ from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.attributes import DTYPE
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.prim_funcs import PrimParam, against_attributes
+from relax_mlir.error import DTypeError
 from relax_mlir.loops.values import BY_SIZE, INDEX, INTRINSICS, Scalar, convert
 from relax_mlir.mlir import arith, func, ir
 from relax_mlir.scalars import arithmetic
@@ -331,12 +332,15 @@ def _constant_dtype(op: ir.Operation) -> DType:
 
 
 def allocated_dtype(op: ir.Operation) -> DType:
-    """The dtype of the elements of an allocation; raises `NoForm` for an invalid attribute."""
+    """The dtype of the elements of an allocation; raises `NoForm` for an invalid attribute or another type."""
     if against_attributes(op):
         raise NoForm
     if DTYPE in op.attributes:
         return dtypes.dtype(ir.StringAttr(op.attributes[DTYPE]).value)
-    return dtypes.from_element_type(ir.ShapedType(op.results[0].type).element_type)
+    try:
+        return dtypes.from_element_type(ir.ShapedType(op.results[0].type).element_type)
+    except DTypeError:
+        raise NoForm from None
 
 
 def cutter_of(function: func.FuncOp, params: Sequence[PrimParam]) -> Cutter:

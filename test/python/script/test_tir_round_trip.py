@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import pytest
+import relax_mlir as rx
 import tir_sources as programs
+from relax_mlir import tir
 from relax_mlir.analysis.structural import find_difference
+from relax_mlir.error import UnsupportedError
 from relax_mlir.script import parse
 from relax_mlir.transform import MLIRPass, Sequential
 
@@ -97,3 +100,19 @@ def test_what_passes_have_changed_reads_back_too(source: str) -> None:
     module = parse(source)
     module.apply_(Sequential([MLIRPass("canonicalize,cse")]))
     assert find_difference(module, parse(module.script())) is None
+
+
+def test_buffers_of_other_element_types_are_printed_as_mlir() -> None:
+    module = rx.IRModule.parse("""
+func.func private @f(%a: memref<?xf32>) attributes {relax.prim_func,
+    relax.params = [{name = "A", shape = ["n"], dtype = "float32"}]} {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %a, %c0 : memref<?xf32>
+  %places = memref.alloc(%n) : memref<?xindex>
+  return
+}
+""")
+    assert "memref.alloc(%dim) : memref<?xindex>" in module.script()
+    assert find_difference(parse(module.script()), module) is None
+    with pytest.raises(UnsupportedError, match="prim func 'f' has no form in the T language"):
+        tir.Schedule(module).get_block("places", func_name="f")
