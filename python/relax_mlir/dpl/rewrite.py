@@ -14,7 +14,7 @@ from relax_mlir.error import ArgumentError, RelaxError, expect
 from relax_mlir.expr.bindings import Program, binding_of
 from relax_mlir.expr.compound import BindingBlock, Call, DataflowBlock, Function
 from relax_mlir.ir_module import IRModule, kept
-from relax_mlir.ir_queries import defining_op, entry_block
+from relax_mlir.ir_queries import FunctionTable, defining_op, entry_block
 from relax_mlir.mlir import func as func_dialect
 from relax_mlir.mlir import ir
 from relax_mlir.rewrite.constructs import PyExprMutator
@@ -157,9 +157,7 @@ class _Rewrite:
         scratch = scratch_function(module.operation)
         body = scratch.add_entry_block()
         try:
-            replacer = Replacer(
-                {op.name.value: op for op in _functions(module.operation)}, scratch.operation, body
-            )
+            replacer = Replacer(FunctionTable(module.operation), scratch.operation, body)
             with ir.InsertionPoint(body):
                 made = self._made(found, view)
             self._place(made, replacer, program)
@@ -231,7 +229,3 @@ class _Rewrite:
                     self._refresh(view.operation, replacer)
         if len(op.regions):
             replacer.refresh_results(op)
-
-
-def _functions(module: ir.Operation) -> list[func_dialect.FuncOp]:
-    return [view for view in entry_block(module).operations if isinstance(view, func_dialect.FuncOp)]

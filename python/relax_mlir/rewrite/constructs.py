@@ -537,7 +537,8 @@ class _Walk:
         around = function.operation.parent
         assert around is not None, "it stands in a module"
         scratch = scratch_function(around.operation)
-        functions = {view.name.value: view for view in _functions(around.operation)}
+        views = entry_block(around.operation).operations
+        functions = {view.name.value: view for view in views if isinstance(view, func.FuncOp)}
         for view in functions_of(builder.mod.mlir):
             functions.setdefault(view.name.value, view)
         self.replacer = Replacer(functions, scratch.operation, scratch.add_entry_block())
@@ -655,10 +656,6 @@ class _Walk:
                     self._refresh(nested)
             if len(op.regions) and not has_trait(op, EndsBlock):
                 self.replacer.refresh_results(op)
-
-
-def _functions(module: ir.Operation) -> list[func.FuncOp]:
-    return [view for view in entry_block(module).operations if isinstance(view, func.FuncOp)]
 
 
 def _is_same(made: Any, given: Any) -> bool:  # noqa: ANN401 - expressions

@@ -210,15 +210,11 @@ def is_scriptable(op: ir.OpView) -> TypeGuard[func.FuncOp]:
     ):
         return False
     parameters = op.attributes["arg_attrs"] if "arg_attrs" in op.attributes else ()  # noqa: SIM401 - no dict
-    if any(set(_keys(item)) - {PARAM_NAME} for item in parameters):
+    if any({entry.name for entry in ir.DictAttr(item)} - {PARAM_NAME} for item in parameters):
         return False
     if len(op.type.results) != 1 or len(op.regions[0].blocks) != 1:
         return False
     return all(map(_is_value_type, op.type.inputs)) and _block(entry_block(op))
-
-
-def _keys(attributes: ir.Attribute) -> list[str]:
-    return [item.name for item in ir.DictAttr(attributes)]
 
 
 def _is_value_type(type_: ir.Type) -> bool:

@@ -44,7 +44,8 @@ def einsum(subscripts: str, *operand: Tensor) -> Tensor:
     texts = given.split(",")
     tensors = [require(f"{WHAT}: an operand", tensor) for tensor in operand]
     if len(texts) != len(tensors):
-        raise ShapeError(f"{WHAT}: '{subscripts}' does not fit the {len(tensors)} operands {_shown(tensors)}")
+        shown = ", ".join(map(repr, tensors))
+        raise ShapeError(f"{WHAT}: '{subscripts}' does not fit the {len(tensors)} operands {shown}")
     operands = [_named(subscripts, text, tensor) for text, tensor in zip(texts, tensors, strict=True)]
     sizes = _sizes(operands)
     broadcast = sorted((name for name in sizes if name.isdigit()), key=int, reverse=True)
@@ -73,10 +74,6 @@ def einsum(subscripts: str, *operand: Tensor) -> Tensor:
         return reductions.sum(product, list(summed.values())) if summed else product
 
     return computed([sizes[name] for name in out], value, "T_einsum", COMM_REDUCE)
-
-
-def _shown(tensors: Sequence[Tensor]) -> str:
-    return ", ".join(map(repr, tensors))
 
 
 def _named(subscripts: str, text: str, tensor: Tensor) -> _Operand:

@@ -124,10 +124,6 @@ def _broadcast(name: str, doc: str, rule: BinaryRule) -> Callable[[Operand, Oper
     return function
 
 
-def _floor_divide(a: Expr, b: Expr) -> ExprLike:
-    return a // b
-
-
 def _logical(operator: str) -> BinaryRule:
     return lambda a, b: Logical(operator, truth(a), truth(b))
 
@@ -146,7 +142,7 @@ add = _broadcast("add", "``lhs + rhs``", lambda a, b: a + b)
 subtract = _broadcast("subtract", "``lhs - rhs``", lambda a, b: a - b)
 multiply = _broadcast("multiply", "``lhs * rhs``", lambda a, b: a * b)
 divide = _broadcast("divide", "The quotient, of integers rounded towards zero", functions.div)
-floor_divide = _broadcast("floor_divide", "``lhs // rhs``, rounded down", _floor_divide)
+floor_divide = _broadcast("floor_divide", "``lhs // rhs``, rounded down", lambda a, b: a // b)
 trunc_divide = _broadcast("trunc_divide", "The quotient of integers rounded towards zero", functions.truncdiv)
 mod = _broadcast("mod", "The remainder with the sign of `lhs`, as C's", _mod)
 floor_mod = _broadcast("floor_mod", "``lhs % rhs``, with the sign of `rhs`", lambda a, b: a % b)

@@ -276,10 +276,6 @@ def _float(dim: Dim) -> Expr:
     return as_expr(size(dim)).astype("float32")
 
 
-def _asymmetric(x: Expr, axis: _Axis) -> Expr:
-    return axis.place(x)
-
-
 def _half_pixel(x: Expr, axis: _Axis) -> Expr:
     return axis.place(x + 0.5) - 0.5
 
@@ -306,18 +302,6 @@ def _gaps(axis: _Axis) -> Expr:
     return functions.select(gaps == 0.0, functions.const(1.0, "float32"), gaps)
 
 
-def _align_corners(x: Expr, axis: _Axis) -> Expr:
-    return _alone(x, axis, 0.0, lambda: x * (_float(axis.old - 1) / _gaps(axis)))
-
-
-def _pytorch_half_pixel(x: Expr, axis: _Axis) -> Expr:
-    return _alone(x, axis, 0.0, lambda: _half_pixel(x, axis))
-
-
-def _tf_half_pixel_for_nn(x: Expr, axis: _Axis) -> Expr:
-    return axis.place(x + 0.5)
-
-
 def _tf_crop_and_resize(x: Expr, axis: _Axis) -> Expr:
     last = _float(axis.old - 1)
     middle = last * (0.5 * (axis.begin + axis.end))
@@ -333,10 +317,10 @@ def _tf_crop_and_resize(x: Expr, axis: _Axis) -> Expr:
 COORDINATES: dict[str, Callable[[Expr, _Axis], Expr]] = {
     "half_pixel": _half_pixel,
     "half_pixel_symmetric": _half_pixel_symmetric,
-    "align_corners": _align_corners,
-    "asymmetric": _asymmetric,
-    "pytorch_half_pixel": _pytorch_half_pixel,
-    "tf_half_pixel_for_nn": _tf_half_pixel_for_nn,
+    "align_corners": lambda x, axis: _alone(x, axis, 0.0, lambda: x * (_float(axis.old - 1) / _gaps(axis))),
+    "asymmetric": lambda x, axis: axis.place(x),
+    "pytorch_half_pixel": lambda x, axis: _alone(x, axis, 0.0, lambda: _half_pixel(x, axis)),
+    "tf_half_pixel_for_nn": lambda x, axis: axis.place(x + 0.5),
     "tf_crop_and_resize": _tf_crop_and_resize,
 }
 """Functions from a position of the result to a position along a dimension of the input."""

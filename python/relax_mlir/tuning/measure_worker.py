@@ -106,7 +106,7 @@ def _called(
         given = function.call(*inputs)
         results = [given] if not isinstance(given, tvm_ffi.Array | tuple | list) else list(given)
         return partial(function.call, *inputs), [to_numpy(result) for result in results]
-    outputs = [_empty(a) for a in arguments if a["is_output"]]
+    outputs = [np.zeros(a["shape"], a["dtype"]) for a in arguments if a["is_output"]]
     call = partial(function.call, *inputs, *outputs, *integers)
     call()
     return call, outputs
@@ -119,10 +119,6 @@ def _draw(argument: dict[str, Any], seed: int) -> np.ndarray[Any, Any]:
     if dtype.kind in "biu":
         found = rng.integers(0, 2 if dtype.kind == "b" else 8, shape)
     return found.astype(dtype)
-
-
-def _empty(argument: dict[str, Any]) -> np.ndarray[Any, Any]:
-    return np.zeros(argument["shape"], argument["dtype"])
 
 
 def _require_equal(

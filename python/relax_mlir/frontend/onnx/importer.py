@@ -82,7 +82,8 @@ def load_model(model: ModelLike) -> tuple[ModelProto, Path | None]:
     try:
         onnx.checker.check_model(outline)
     except (onnx.checker.ValidationError, ValueError, RuntimeError) as error:
-        raise ParseError(f"{name} is not as ONNX defines models: {_first(error)}") from error
+        reason = " ".join(str(error).split())[:400]
+        raise ParseError(f"{name} is not as ONNX defines models: {reason}") from error
     return proto, folder
 
 
@@ -165,10 +166,6 @@ def _undecoded(message: Any) -> Iterator[tuple[str, bytes]]:  # noqa: ANN401 - a
                 yield field.full_name, item
             elif isinstance(item, Message):
                 yield from _undecoded(item)
-
-
-def _first(error: Exception) -> str:
-    return " ".join(str(error).split())[:400]
 
 
 # Find all nodes of a model without a rule, before conversion.

@@ -23,7 +23,7 @@ from relax_mlir.dialects.attributes import PRIM_FUNC
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import UnsupportedError
-from relax_mlir.frontend.torch.torch_types import FakeTensor, Graph, Node, dtype_name
+from relax_mlir.frontend.torch.torch_types import Graph, Node, dtype_name
 from relax_mlir.ir_module import kept
 from relax_mlir.lowering.legalize.check_prim_funcs import problems
 from relax_mlir.mlir import arith, func, ir
@@ -80,7 +80,7 @@ class TorchMlirFallback:
         if not self.enabled or not _is_listed(name, call.node):
             raise UnsupportedError(reason)
         tensors, integers = _inputs(call.node, reason)
-        outs = [_info(fake, call) for fake in call.results]
+        outs = [Tensor(call.importer.shape(fake.shape), dtype_name(fake.dtype)) for fake in call.results]
         callee = self._prim(call.node, [*tensors, *integers], len(tensors), name, reason)
         self._warn(name, place, reason)
         values = [call.importer.values[node] for node in tensors]
@@ -143,10 +143,6 @@ def _inputs(node: Node, reason: str) -> tuple[list[Node], list[Node]]:
                 f"{reason} ('{item.name}' is no tensor or integer, and torch-mlir takes no others)"
             )
     return tensors, integers
-
-
-def _info(fake: FakeTensor, call: OpCall) -> Tensor:
-    return Tensor(call.importer.shape(fake.shape), dtype_name(fake.dtype))
 
 
 def graph_of(node: Node, inputs: Sequence[Node]) -> Graph:

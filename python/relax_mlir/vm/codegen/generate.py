@@ -275,7 +275,7 @@ class FunctionCode:
         elif isinstance(info, Tuple):
             self.call("check_tuple_info", value, b.imm(len(info.fields)), context)
             for index, item in enumerate(info.fields):
-                if _says_anything(item):
+                if not isinstance(item, Object):
                     part = self.call_into(self.new(), "tuple_getitem", value, b.imm(index))
                     self.check(part, item, f"{what}[{index}]")
         elif isinstance(info, FunctionInfo):
@@ -351,10 +351,6 @@ def _is_matched(argument: ir.Value) -> bool:
 def integers(op: ir.Operation, name: str) -> list[int]:
     """Return the integers of an array attribute."""
     return [int(ir.IntegerAttr(item).value) for item in ir.ArrayAttr(op.attributes[name])]
-
-
-def _says_anything(info: StructInfo) -> bool:
-    return not isinstance(info, Object)
 
 
 # Code of each op.

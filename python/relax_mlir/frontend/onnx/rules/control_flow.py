@@ -51,7 +51,8 @@ def _if(node: Node) -> list[Item]:
     whole = R.if_then_else(flag(node, 0), lambda: emit(branches[0]), lambda: emit(branches[1]))
     if any(drawn):
         node.converter.random.now = R.tuple_get_item(whole, len(infos))
-    return [_item(node, R.tuple_get_item(whole, number)) for number in range(len(infos))]
+    results = (R.tuple_get_item(whole, number) for number in range(len(infos)))
+    return [of_value(node.converter.with_symbols(value)) for value in results]
 
 
 def _rank(info: Any) -> int | None:  # noqa: ANN401 - the struct info of a tensor
@@ -62,10 +63,6 @@ def _results(node: Node, graph: GraphProto, drawn: set[bool]) -> list[Any]:
     """Convert a branch and return its results; `drawn` records random draws."""
     with node.converter.noting_draws(drawn):
         return node.converter.subgraph(graph, node.scope, node.opsets)
-
-
-def _item(node: Node, value: Value) -> Item:
-    return of_value(node.converter.with_symbols(value))
 
 
 # `Loop` and `Scan`: loops of the program, unrolled if they carry sequences.
@@ -147,10 +144,6 @@ def _trip_count(node: Node) -> Dim:
     """Return an iteration count that is unknown at import as a symbol; negative counts become 0."""
     count = R.maximum(R.reshape(R.astype(node.tensor(0), "int64"), (1,)), R.const(np.int64(0)))
     return node.converter.dims_of(count)[0]
-
-
-def _iteration(symbol: Expr) -> TensorItem:
-    return TensorItem("int64", None, elements([symbol], ()))
 
 
 def _placeholders(infos: Sequence[Tensor]) -> list[Value]:
@@ -257,7 +250,8 @@ def _counted(body: _Body, bound: Dim, values: list[Value], infos: list[Tensor]) 
         with converter.block():
             state = body.begin(given)
             carried = [of_value(converter.with_symbols(value)) for value in state[: body.carried]]
-            _, *results = body.run(_iteration(i), condition, carried)
+            number = TensorItem("int64", None, elements([i], ()))
+            _, *results = body.run(number, condition, carried)
             fresh = [converter.value_of(_tensor(result)) for result in results]
             kept = [loosened(value, info) for value, info in zip(fresh[: body.carried], infos, strict=True)]
             written = [

@@ -200,7 +200,7 @@ def _values_in_front(
 def _masked_put(
     call: OpCall, x: Value, indices: Sequence[Value | None], new: Value, accumulate: bool
 ) -> Value:
-    if len(indices) != 1 or indices[0] is None or ((new.ndim or 0) > 0 and _elements(call, new) != 1):
+    if len(indices) != 1 or indices[0] is None or ((new.ndim or 0) > 0 and _elements(call) != 1):
         raise call.unsupported("an assignment of several values by a mask; use torch.where")
     mask = indices[0]
     if mask.dtype != "bool":
@@ -211,7 +211,8 @@ def _masked_put(
     return R.where(wide, R.add(x, number) if accumulate else number, x)
 
 
-def _elements(call: OpCall, value: Value) -> Dim:
+def _elements(call: OpCall) -> Dim:
+    """Return the number of elements of the values."""
     return symbolic.product(call.importer.shape(call.node.args[2].meta["val"].shape))
 
 
