@@ -48,6 +48,7 @@ from relax_mlir.passes.fusion.prim_merging import (
     Wiring,
     against_stored_epilogue,
     against_transpose,
+    declares_result,
     is_contraction,
     merge,
     merge_epilogue,
@@ -680,6 +681,9 @@ class _Fusion:
         if producer.op.block != consumer.op.block:
             return "in different blocks"
         function, only = self.functions.get(producer.callee), consumer.is_only_user(producer.op.results[0])
+        numbers = [i for i, value in enumerate(consumer.operands) if value == producer.op.results[0]]
+        if function is not None and not declares_result(function, self.functions[consumer.callee], numbers):
+            return f"{consumer.callee} declares other sizes than {producer.callee}"
         turned = function is not None and permutation_of(function) is not None
         if turned and is_contraction(self.functions[consumer.callee]):
             reasons = [self._against_transpose(producer, user) for user in users_of(producer.op)]
@@ -765,7 +769,9 @@ class _Fusion:
         key = (producer, consumer, wiring)
         if key not in self.merged:
             symbol = fresh_name(joined_name((producer, consumer)), self.functions)
-            function = merge(self.module, self.functions[producer], self.functions[consumer], wiring, symbol)
+            first, second = self.functions[producer], self.functions[consumer]
+            fits = declares_result(first, second, [i for i, n in enumerate(wiring.consumer) if n is None])
+            function = merge(self.module, first, second, wiring, symbol) if fits else None
             self.merged[key] = None if function is None else symbol
             if function is not None:
                 self.functions[symbol] = function

@@ -316,6 +316,18 @@ Merge: TypeAlias = Callable[[ir.Module, func.FuncOp, func.FuncOp, Wiring, str], 
 """Creates the prim func that does the work of a producer and then of a consumer; None if that is impossible."""
 
 
+def declares_result(producer: func.FuncOp, consumer: func.FuncOp, numbers: Sequence[int]) -> bool:
+    """True if the inputs `numbers` of a prim func on tensors have the type of another one's result.
+
+    A prim func of a user may declare symbols where its calls have numbers.
+    """
+    inputs = [consumer.type.inputs[number] for number in numbers]
+    results = producer.type.results
+    return not results or all(
+        type_ == results[0] for type_ in inputs if isinstance(type_, ir.RankedTensorType)
+    )
+
+
 def is_contraction(function: func.FuncOp) -> bool:
     """True if a prim func accumulates into a zeroed output by one linalg op, and does nothing else."""
     attributes = function.attributes

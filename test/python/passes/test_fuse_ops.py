@@ -16,6 +16,7 @@ from relax_mlir.dialects.types import Tensor
 from relax_mlir.lowering.legalize.legalize_ops import LegalizeOps
 from relax_mlir.mlir import ir
 from relax_mlir.passes.fusion.fuse_ops import FuseOps
+from relax_mlir.script import parse
 
 MATRIX, ROW, COLUMN = f32("n", "m"), f32("m"), f32("n", 1)
 
@@ -192,3 +193,34 @@ def test_16_bit_floats_are_rounded_after_each_op(dtype: str) -> None:
 def test_what_folds_to_an_input_is_not_fused() -> None:
     found = module(lambda x: R.bitwise_not(R.bitwise_not(x)), [Tensor(("n", 3), "int32")])
     assert len(callees(found)) == 2
+
+
+def test_prim_funcs_for_tensors_of_any_size() -> None:
+    """A prim func of a user, whose sizes are all symbols, between ops of known sizes."""
+    mod = parse("""
+@I.ir_module
+class Module:
+    @T.prim_func
+    def clipped(x: T.handle, y: T.handle):
+        n, m = T.int64(), T.int64()
+        X = T.match_buffer(x, (n, m), "float32")
+        Y = T.match_buffer(y, (n, m), "float32")
+        for i, j in T.grid(n, m):
+            with T.block("clipped"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                Y[vi, vj] = T.max(X[vi, vj], T.float32(0))
+
+    @R.function
+    def product(x: R.Tensor(("n", 5), "float32"), w: R.Tensor((5, 6), "float32")):
+        return R.exp(R.call_tir(cls.clipped, (R.matmul(x, w),), R.Tensor((n, 6), "float32")))
+
+    @R.function
+    def sums(x: R.Tensor((4, 6), "float32")):
+        return R.abs(R.call_tir(cls.clipped, (R.negative(x),), R.Tensor((4, 6), "float32")))
+""")
+    built, rng = rx.build(mod), np.random.default_rng(0)
+    for n in (0, 1, 7):
+        x, w = rng.standard_normal((n, 5)).astype("float32"), rng.standard_normal((5, 6)).astype("float32")
+        np.testing.assert_allclose(built["product"](x, w), np.exp(np.maximum(x @ w, 0)), rtol=1e-5)
+    x = rng.standard_normal((4, 6)).astype("float32")
+    np.testing.assert_array_equal(built["sums"](x), np.maximum(-x, 0))
