@@ -45,7 +45,8 @@ class _Function:
     declared: StructInfo | None = None
     result: Value | None = None
     dataflow: ir.Operation | None = None
-    outputs: list[Value] = field(default_factory=list)
+    outputs: list[list[Value]] = field(default_factory=list)
+    """The handles of each output of the dataflow block."""
 
 
 _emit_computed: Hook[[BlockBuilder, Any, str | None], Any] = Hook("BlockBuilder.emit")
@@ -212,18 +213,17 @@ class BlockBuilder:
         )
         block.append_to(final.regions[0])
         scratch.operation.erase()
-        if len(current.outputs) == 1:
-            current.outputs[0].bind(final.results[0])
-        else:
-            whole = Value(final.results[0])
-            for index, handle in enumerate(current.outputs):
-                handle.bind(structure.tuple_get_item(whole, index).ssa)
+        whole = Value(final.results[0])
+        for index, handles in enumerate(current.outputs):
+            result = whole if len(current.outputs) == 1 else structure.tuple_get_item(whole, index)
+            for handle in handles:
+                handle.bind(result.ssa)
         current.outputs = []
 
     @staticmethod
-    def _output(outputs: Sequence[Value], location: ir.Location) -> ir.Value:
+    def _output(outputs: Sequence[Sequence[Value]], location: ir.Location) -> ir.Value:
         """End a dataflow block: its output, or the tuple of its outputs."""
-        values = [value.ssa for value in outputs]
+        values = [handles[0].ssa for handles in outputs]
         value = values[0] if len(values) == 1 else structure.pack(values, location)
         ir.Operation.create("relax.output", operands=[value], loc=location)
         return value
@@ -322,12 +322,14 @@ class BlockBuilder:
         return bound
 
     def emit_output(self, value: Nested, name: str | None = None) -> Value:
-        """Like `emit`, but make the value an output of the dataflow block; the returned handle stays valid after it."""
+        """Like `emit`, but make `value` an output of the dataflow block; `value` stays valid after the block."""
         current = self._current("emit_output")
         if current.dataflow is None:
             raise ArgumentError("emit_output: no dataflow block is open; use emit outside of one")
         handle = Value(self.emit(_tuple_of(value), name).ssa)
-        current.outputs.append(handle)
+        current.outputs.append([handle])
+        if isinstance(value, Value) and not isinstance(value, Var):
+            current.outputs[-1].append(value)
         return handle
 
     def match_shape(self, value: Value, pattern: Sequence[DimLike], dtype: str | None = None) -> Value:

@@ -148,3 +148,17 @@ def test_advice_for_an_index_that_run_time_knows() -> None:
         bb.match_shape(i, ("k",))
         bb.emit_func_output(x["k"])
     assert np.from_dlpack(rx.build(bb.get())["main"](W, 2)).tolist() == W[2].tolist()
+
+
+def test_outputs_of_dataflow_blocks_stay_valid() -> None:
+    """The value that `emit_output` takes is the output afterwards, as is the one that it returns."""
+    bb, x = rx.BlockBuilder(), rx.Var("x", rx.Tensor(("n",), "float32"))
+    with bb.function("main", [x]):
+        with bb.dataflow():
+            y, z = bb.emit(R.exp(x)), bb.emit(R.negative(x))
+            again = bb.emit_output(y)
+            bb.emit_output(z)
+            bb.emit_output(x)
+        bb.emit_func_output([y, z, again, x])
+    values = rx.build(bb.get())["main"](np.zeros(2, "float32"))
+    np.testing.assert_array_equal([*values], [[1, 1], [0, 0], [1, 1], [0, 0]])
