@@ -84,6 +84,7 @@ COMPUTED = frozenset(
         *("relax_mlir", "relax_mlir.mlir", "relax_mlir.lazy"),
         *("relax_mlir.lowering.kernels.select_kernels", "relax_mlir.runtime.packed_functions"),
         *("relax_mlir.fork_safety", "relax_mlir.transform", *LAZY),
+        *("relax_mlir.tvm", "relax_mlir.tvm.relax"),
     }
 )
 """Modules that import by a computed name: from one of their tables, or the bindings."""

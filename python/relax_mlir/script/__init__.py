@@ -8,7 +8,9 @@ from relax_mlir.script.decorators import ir_module
 from relax_mlir.script.parser import parse
 from relax_mlir.script.printer import script, script_constants
 
+tirx = tir
+"""A later name of `tir` in TVM."""
 ty = tir
 """An older name of `tir`, as in ``a: ty.handle``."""
 
-__all__ = ["ir", "ir_module", "parse", "relax", "script", "script_constants", "tir", "ty"]
+__all__ = ["ir", "ir_module", "parse", "relax", "script", "script_constants", "tir", "tirx", "ty"]
