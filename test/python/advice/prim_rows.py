@@ -43,7 +43,11 @@ CASES: dict[str, ScriptCase] = {
     "condition": (LOOP + "if a[i, k]:\n                b[i, k] = a[i, k]", "write a comparison"),
     "indices": (LOOP + "b[i] = a[i, k]", "2 dimensions, 1 indices given: write"),
     "product": (LOOP + "b[i, k] = a @ a", "write the loops"),
-    "nothing": (LOOP + "a[i, k]", r"store its value into a buffer, or write T.evaluate"),
+    "nothing": (
+        LOOP + "a[i, k]",
+        r"store its value into a buffer, or write T.evaluate",
+        LOOP + "T.evaluate(a[i, k])\n            b[i, k] = a[i, k]",
+    ),
     "variable": (
         "s = T.float32(0)\n        " + LOOP + "s = s + a[i, k]",
         r"x = T.alloc_buffer\(\(1,\), \"float32\"\), then x\[0\] = …",

@@ -63,7 +63,12 @@ CASES: dict[str, ScriptCase] = {
         "R.func_attr({'global_symbol': 'other'})\n        z = x + 1.0",
         "the function is exported as 'main': give it that name",
     ),
-    "shape_of_result": ("z = R.call_tir(x, 'advice.double', [x])", "its shape is x.shape"),
+    "shape_of_result": (
+        "z = R.call_tir(x, 'advice.double', [x])",
+        "its shape is x.shape",
+        "z = R.call_tir(x.shape, 'advice.double', [x])",
+        lambda x: 2 * x,
+    ),
     "registered_tir_vars": (
         "z = R.call_tir((n, m), 'advice.add_number', [x], tir_vars=(n,))",
         "a registered function takes no tir_vars; give them as arguments",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import importlib.util
 import json
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -352,3 +354,14 @@ def test_bad_paths_and_linkers(
     with pytest.raises(UnsupportedError, match=r"there is no C compiler .*relax-mlir\[link\]"):
         executable.export_library(tmp_path / "model.so")
     assert not list(tmp_path.iterdir())
+
+
+def test_which_program_links(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The compiler of the environment, else the first one that is found, else that of the package ziglang."""
+    assert Linker.find().command[0].endswith(("cc", "gcc", "clang"))
+    monkeypatch.setenv("CC", f"{sys.executable} -m cc")
+    assert Linker.find().command == (sys.executable, "-m", "cc")
+    monkeypatch.delenv("CC")
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: object())
+    assert Linker.find().command == (sys.executable, "-m", "ziglang", "cc")

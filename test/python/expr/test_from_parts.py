@@ -219,3 +219,14 @@ def test_a_failed_function_leaves_nothing() -> None:
             rx.Function([], good)
         function = rx.Function([x], good)
         np.testing.assert_allclose(run(function, sample(1, 4)), np.exp(sample(1, 4)), rtol=1e-5)
+
+
+def test_a_call_of_a_function_by_its_name() -> None:
+    bb = rx.BlockBuilder()
+    x, y = rx.Var("x", rx.Tensor(("n",), "float32")), rx.Var("y", rx.Tensor(("n",), "float32"))
+    with bb.function("square", [x]):
+        bb.emit_func_output(x * x)
+    with bb.function("main", [y]):
+        bb.emit_func_output(bb.emit(Call("relax.call", [rx.GlobalVar("square"), y])))
+    found = rx.build(bb.get(), opt_level=0)["main"](np.float32([1, 2, 3]))
+    np.testing.assert_array_equal(found, [1, 4, 9])

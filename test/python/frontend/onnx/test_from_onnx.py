@@ -316,6 +316,21 @@ def test_recurrent_layers_of_constant_weights(op: str, gates: int) -> None:
             np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6)
 
 
+def test_sequences_have_the_given_shapes() -> None:
+    x = helper.make_tensor_sequence_value_info("x", TensorProto.FLOAT, None)
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, ["k", 2])
+    node = helper.make_node("ConcatFromSequence", ["x"], ["y"], axis=0)
+    proto = helper.make_model(helper.make_graph([node], "g", [x], [y]))
+    main = rx.build(from_onnx(proto, sequences={"x": [("n", 2), ("m", 2)]}))["main"]
+    a, b = floats(3, 2), floats(1, 2)
+    np.testing.assert_array_equal(main(a, b), np.vstack([a, b]))
+
+
+def test_narrow_integers_are_cast() -> None:
+    proto = model("g (int4[n] x) => (float[n] y) { wide = Cast<to = 1>(x) y = Add(wide, wide) }")
+    np.testing.assert_array_equal(rx.build(from_onnx(proto))["main"](np.array([3, -8], "i1")), [6, -16])
+
+
 def test_powers_of_two_are_products() -> None:
     """An exponent that is the constant 2, of any shape that does not change the result's."""
     graph = model(

@@ -52,6 +52,7 @@ def test_statistics_and_norms() -> None:
         lambda x: torch.linalg.vector_norm(x, 3, 1),
         lambda x: torch.linalg.vector_norm(x, 1, 1),
         lambda x: torch.linalg.vector_norm(x, float("inf"), 1),
+        lambda x: torch.cdist(x.mT, x.mT + 1),
         lambda x: x.cumsum(1),
         lambda x: x.cumprod(2),
         lambda x: (x > 0).cumsum(1),
