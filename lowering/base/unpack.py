@@ -138,16 +138,16 @@ class FFICode:
         """
         code, true = self.code, self.code.constant(1, "i1")
         is_tensor, address = self.tensor_inside(slot)
-        wrong, pointer = code.fresh(), code.fresh()
-        code.do(f"{wrong}, {pointer} = scf.if {is_tensor} -> (i1, !llvm.ptr) {{")
-        found = address()
         facts = [(DL.DEVICE, 1)]
         facts += [] if value.dtype is None else [(DL.DTYPE, value.dtype.packed)]
         facts += [] if value.ndim is None else [(DL.NDIM, value.ndim)]
-        fits = self.all_of(*(self.equal(code.load(found, at, "i32"), fact, "i32") for at, fact in facts))
-        strange = code.let(f"arith.xori {fits}, {true} : i1")
-        code.do(f"scf.yield {strange}, {found} : i1, !llvm.ptr")
-        code.do(f"}} else {{\n  scf.yield {true}, {code.null()} : i1, !llvm.ptr\n  }}")
+
+        def of_tensor() -> list[str]:
+            found = address()
+            fits = self.all_of(*(self.equal(code.load(found, at, "i32"), fact, "i32") for at, fact in facts))
+            return [code.let(f"arith.xori {fits}, {true} : i1"), found]
+
+        wrong, pointer = code.choose(is_tensor, ["i1", "!llvm.ptr"], of_tensor, lambda: [true, code.null()])
         code.do(f"scf.if {wrong} {{")
         self.call(
             "relax.rt.tensor_flaw",

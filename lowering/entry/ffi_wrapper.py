@@ -177,17 +177,17 @@ class Wrapper(FFICode):
     def take_given(self, given: str, room: str) -> None:
         """Read the results that the caller may have passed in, and check their sizes against those at `room`."""
         code, results, inputs = self.code, self.signature.results, len(self.tensors)
-        apart = code.fresh()
-        code.do(f"{apart} = scf.if {given} -> i1 {{")
-        for i, value in enumerate(results):
-            slot = code.at("%args", ANY_BYTES * (len(self.signature.params) + i))
-            self.call("relax.rt.take", [slot, *self.places(inputs + i), room], ["!llvm.ptr"] * 4, "i1")
-            room = code.at(room, 8 * value.dims)
-        operands = [*self.places(inputs), code.constant(len(results)), code.constant(inputs)]
-        types = ["!llvm.ptr", "!llvm.ptr", "i64", "i64"]
-        code.do(f"scf.yield {self.call('relax.rt.apart', operands, types, 'i1')} : i1")
-        code.do(f"}} else {{\n  scf.yield {code.constant(1, 'i1')} : i1\n  }}")
-        self.plain.append(apart)
+
+        def taken() -> list[str]:
+            at = room
+            for i, value in enumerate(results):
+                slot = code.at("%args", ANY_BYTES * (len(self.signature.params) + i))
+                self.call("relax.rt.take", [slot, *self.places(inputs + i), at], ["!llvm.ptr"] * 4, "i1")
+                at = code.at(at, 8 * value.dims)
+            operands = [*self.places(inputs), code.constant(len(results)), code.constant(inputs)]
+            return [self.call("relax.rt.apart", operands, ["!llvm.ptr", "!llvm.ptr", "i64", "i64"], "i1")]
+
+        self.plain += code.choose(given, ["i1"], taken, lambda: [code.constant(1, "i1")])
 
     def given_result(self, i: int, sizes: list[str], shape: str) -> str:
         """The address of the elements of a result from the caller; `shape` points to its sizes."""
@@ -397,14 +397,14 @@ class Wrapper(FFICode):
             self.drop_on_error(handle)
             data = code.load(handle, OBJECT_BYTES + DL.DATA, "!llvm.ptr")
             return Out(leaf, data, sizes, row), handle
-        data, handle = code.fresh(), code.fresh()
-        code.do(f"{data}, {handle} = scf.if {given} -> (!llvm.ptr, !llvm.ptr) {{")
-        code.do(f"scf.yield {self.given_result(i, sizes, shape)}, {code.null()} : !llvm.ptr, !llvm.ptr")
-        code.do("} else {")
-        new = self.new_result(row, rank, shape)
-        start = code.load(new, OBJECT_BYTES + DL.DATA, "!llvm.ptr")
-        code.do(f"scf.yield {start}, {new} : !llvm.ptr, !llvm.ptr")
-        code.do("}")
+
+        def made() -> list[str]:
+            new = self.new_result(row, rank, shape)
+            return [code.load(new, OBJECT_BYTES + DL.DATA, "!llvm.ptr"), new]
+
+        data, handle = code.choose(
+            given, ["!llvm.ptr"] * 2, lambda: [self.given_result(i, sizes, shape), code.null()], made
+        )
         self.drop_on_error(handle)
         return Out(leaf, data, sizes, row), handle
 
@@ -521,29 +521,24 @@ class InlineEntry(Wrapper):
     def unpacked(self, slot: str, value: Value, row: str) -> _Tensor:
         """Check and unpack the tensor in the TVMFFIAny at `slot` against its row."""
         code, true = self.code, self.code.constant(1, "i1")
-        types = ["!llvm.ptr", "!llvm.ptr", *["i64"] * (value.ndim or 0)]
-        kinds = ", ".join(["i1", *types])
-        nothing = ", ".join(
-            [true, *(code.null() if each == "!llvm.ptr" else code.constant(0) for each in types)]
-        )
+        rank = value.ndim or 0
+        types = ["i1", "!llvm.ptr", "!llvm.ptr", *["i64"] * rank]
+        nothing = [true, code.null(), code.null(), *[code.constant(0)] * rank]
         is_tensor, address = self.tensor_inside(slot)
-        strange, wrong = code.fresh(), code.fresh()
-        outer, inner = [code.fresh() for _ in types], [code.fresh() for _ in types]
-        code.do(f"{', '.join([strange, *outer])} = scf.if {is_tensor} -> ({kinds}) {{")
-        found = address()
-        on_cpu = self.equal(code.load(found, DL.DEVICE, "i32"), 1, "i32")
-        # Rank and dtype are adjacent in both.
-        wanted = code.load(row, 0, "i64")
-        same = code.let(f"arith.cmpi eq, {code.load(found, DL.NDIM, 'i64', 4)}, {wanted} : i64")
-        code.do(f"{', '.join([wrong, *inner])} = scf.if {self.all_of(on_cpu, same)} -> ({kinds}) {{")
-        code.do(f"scf.yield {', '.join(self.contents(found, value))} : {kinds}")
-        code.do(f"}} else {{\n  scf.yield {nothing} : {kinds}\n  }}")
-        code.do(f"scf.yield {', '.join([wrong, *inner])} : {kinds}")
-        code.do(f"}} else {{\n  scf.yield {nothing} : {kinds}\n  }}")
+
+        def of_tensor() -> list[str]:
+            found = address()
+            on_cpu = self.equal(code.load(found, DL.DEVICE, "i32"), 1, "i32")
+            # Rank and dtype are adjacent in both.
+            wanted = code.load(row, 0, "i64")
+            same = code.let(f"arith.cmpi eq, {code.load(found, DL.NDIM, 'i64', 4)}, {wanted} : i64")
+            fits = self.all_of(on_cpu, same)
+            return code.choose(fits, types, lambda: self.contents(found, value), lambda: nothing)
+
+        strange, pointer, base, *sizes = code.choose(is_tensor, types, of_tensor, lambda: nothing)
         code.do(f"scf.if {strange} {{")
         self.call("relax.rt.flaw_of", [slot, row], ["!llvm.ptr", "!llvm.ptr"])
         code.do("}")
-        pointer, base, sizes = outer[0], outer[1], outer[2:]
         contiguous = self.contiguous(pointer, sizes)
         return _Tensor(value, "", sizes, row, pointer, base, contiguous, self.aligned(base, row))
 
@@ -580,24 +575,23 @@ class InlineEntry(Wrapper):
         one, zero, null = code.constant(1), code.constant(0), code.null()
         strides = code.load(pointer, DL.STRIDES, "!llvm.ptr")
         given = code.let(f'llvm.icmp "ne" {strides}, {null} : !llvm.ptr')
-        result = code.fresh()
-        code.do(f"{result} = scf.if {given} -> i1 {{")
-        expected, fits, empty = one, [], []
-        for i in reversed(range(len(sizes))):
-            stride = code.load(strides, 8 * i, "i64")
-            same = code.let(f"arith.cmpi eq, {stride}, {expected} : i64")
-            if len(sizes) == 1:  # at most one element
-                fits = [self.any_of(same, code.let(f"arith.cmpi ule, {sizes[0]}, {one} : i64"))]
-                break
-            free = code.let(f"arith.cmpi eq, {sizes[i]}, {one} : i64")
-            fits.append(self.any_of(same, free))
-            empty.append(code.let(f"arith.cmpi eq, {sizes[i]}, {zero} : i64"))
-            if i:
-                expected = code.let(f"arith.muli {expected}, {sizes[i]} : i64")
-        code.do(f"scf.yield {self.any_of(self.all_of(*fits), *empty)} : i1")
-        code.do("} else {")
-        code.do(f"scf.yield {true} : i1")
-        code.do("}")
+
+        def by_strides() -> list[str]:
+            expected, fits, empty = one, [], []
+            for i in reversed(range(len(sizes))):
+                stride = code.load(strides, 8 * i, "i64")
+                same = code.let(f"arith.cmpi eq, {stride}, {expected} : i64")
+                if len(sizes) == 1:  # at most one element
+                    fits = [self.any_of(same, code.let(f"arith.cmpi ule, {sizes[0]}, {one} : i64"))]
+                    break
+                free = code.let(f"arith.cmpi eq, {sizes[i]}, {one} : i64")
+                fits.append(self.any_of(same, free))
+                empty.append(code.let(f"arith.cmpi eq, {sizes[i]}, {zero} : i64"))
+                if i:
+                    expected = code.let(f"arith.muli {expected}, {sizes[i]} : i64")
+            return [self.any_of(self.all_of(*fits), *empty)]
+
+        (result,) = code.choose(given, ["i1"], by_strides, lambda: [true])
         return result
 
     def take_given(self, given: str, room: str) -> None:
@@ -632,13 +626,12 @@ class InlineEntry(Wrapper):
         assert isinstance(tensor, _Tensor)
         code = self.code
         fine = self.all_of(tensor.contiguous, tensor.aligned, *([tensor.apart] if tensor.apart else []))
-        result = code.fresh()
-        code.do(f"{result} = scf.if {fine} -> !llvm.ptr {{")
-        code.do(f"scf.yield {tensor.base} : !llvm.ptr")
-        code.do("} else {")
-        operands = [code.frame(self.fragment), tensor.pointer, self.element(tensor.row)]
-        copy = self.call("relax.rt.compact", operands, ["!llvm.ptr", "!llvm.ptr", "i64"], "!llvm.ptr")
-        code.do(f"scf.yield {copy} : !llvm.ptr\n  }}")
+
+        def copied() -> list[str]:
+            operands = [code.frame(self.fragment), tensor.pointer, self.element(tensor.row)]
+            return [self.call("relax.rt.compact", operands, ["!llvm.ptr", "!llvm.ptr", "i64"], "!llvm.ptr")]
+
+        (result,) = code.choose(fine, ["!llvm.ptr"], lambda: [tensor.base], copied)
         return result
 
     def extent(self, start: str, bytes: str) -> tuple[str, str]:
