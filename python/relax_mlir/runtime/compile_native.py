@@ -135,16 +135,34 @@ def _start_kernels(module: ir.Module, target: Target, compiler: PartCompiler) ->
                 compiler.start(units_of([kernel]))
 
 
-def _add_kernels(module: ir.Module, kernels: Sequence[Kernel], compiler: PartCompiler) -> None:
-    """Add the code of kernels to that of a module."""
+def _add_kernels(module: ir.Module, target: Target, compiler: PartCompiler) -> list[Kernel]:
+    """Add the code of the kernels that a module needs to its own code; return them."""
+    kernels = kernels_of(module, target)
     with module.context:
         compiler.add(units_of(kernels))
     for kernel in kernels:
         compiler.add_objects(kernel.objects)
+    return kernels
+
+
+def _save_kernels(kernels: Sequence[Kernel], compiler: PartCompiler) -> None:
+    """Store the kernels that do not come from the cache."""
+    for kernel in kernels:
+        if not kernel.objects:
+            kernel_store.save(kernel, [compiler.key(unit) for unit in units_of([kernel])])
 
 
 def _no_cache(target: Target, name: str) -> Kernel | None:
     return None
+
+
+def _verified_to_llvm(work: IRModule, to_llvm: Phase, seconds: dict[str, float]) -> IRModule:
+    """Lower a module to the LLVM dialect, so that every pass is verified; return its copy at level F."""
+    started = perf_counter()
+    flat = work.clone()
+    run_phase(to_llvm, work)
+    seconds[to_llvm.name] = perf_counter() - started
+    return flat
 
 
 def _compile_with(
@@ -191,24 +209,17 @@ def _compile_with(
                 if is_whole:
                     work.apply_(LinkKernels(str(target)))
                 else:
-                    linked = kernels_of(work.mlir, target)
-                    _add_kernels(work.mlir, linked, compiler)
+                    linked = _add_kernels(work.mlir, target, compiler)
             seconds[phase.name] = perf_counter() - started
-        flat = work
-        if verify_each:  # otherwise units are lowered to the LLVM dialect separately, unobserved
-            started = perf_counter()
-            flat = work.clone()
-            run_phase(to_llvm, work)
-            seconds[to_llvm.name] = perf_counter() - started
+        # Without verification, units are lowered to the LLVM dialect separately only.
+        flat = _verified_to_llvm(work, to_llvm, seconds) if verify_each else work
         started = perf_counter()
         build_setup.begin_step(MACHINE_CODE)
         code, objects = (
             linked_by_llvm(flat.mlir, context.opt_level) if is_whole else compile_rest(flat.mlir, compiler)
         )
         if is_kept:
-            for kernel in linked:
-                if not kernel.objects:
-                    kernel_store.save(kernel, [compiler.key(unit) for unit in units_of([kernel])])
+            _save_kernels(linked, compiler)
         interface = facts.with_entries_of(flat.mlir)
         executable = Executable(Engine(code, interface, constant_table(table), objects))
     seconds[MACHINE_CODE] = perf_counter() - started
