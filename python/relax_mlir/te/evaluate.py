@@ -101,16 +101,21 @@ class Evaluator:
         """The value of an expression in which a part that is used twice is computed twice, as in a script.
 
         In a large expression it is computed once, and in one whose conditions test an index, which then is the same
-        value in the access that it guards. These have no branches but for single reads.
+        value in the access that it guards. Deeply nested branches would have no form in a script.
         """
         depths: dict[int, int] = {}
         sizes: dict[int, int] = {}
+        branches: dict[int, int] = {}
         for item in self.ordered(root):
             depths[id(item)] = 1 + max((depths[id(child)] for child in item.children), default=0)
             sizes[id(item)] = 1 + sum(sizes[id(child)] for child in item.children)
+            inside = max((branches[id(child)] for child in item.children), default=0)
+            branches[id(item)] = inside + self.branches(item)
+        if branches[id(root)] > MAX_REGIONS:
+            return _Guarded(self, ChainMap(), 0).value(root)
         if depths[id(root)] <= MAX_REGIONS and sizes[id(root)] <= MAX_NODES and not _tests_index(root):
             return self.expanded(root)
-        return _Guarded(self, ChainMap(), 0).value(root)
+        return self.value(root)
 
     def expanded(self, item: Expr) -> Term:
         """The value of a part, each of whose parts is computed where it is used."""
@@ -241,15 +246,19 @@ class _Guarded:
                 self.found[id(item), id(condition)] = self.combined(item, condition)
                 continue
             waiting.append((item, condition, number + 1))
-            child, below = item.children[number], self.below(item, condition, number)
+            child = item.children[number]
             if not self.evaluator.reads[id(child)]:
                 self.evaluator.computed(child, self.known, self.depth)
-            elif id(child) not in self.known and (id(child), id(below)) not in self.found:
+                continue
+            below = self.below(item, condition, number)
+            if id(child) not in self.known and (id(child), id(below)) not in self.found:
                 waiting.append((child, below, 0))
         return self.found[id(root), id(None)]
 
     def below(self, item: Expr, condition: Condition, number: int) -> Condition:
         """The condition of child `number` of a part that is computed under `condition`."""
+        if (id(item.children[number]), id(None)) in self.found:
+            return None
         if number == 0 or not self.evaluator.branches(item):
             return condition
         holds = item.operator == "and" if isinstance(item, Logical) else number == 1
@@ -272,5 +281,5 @@ class _Guarded:
         parts = [self.part(item, condition, number) for number in range(len(item.children))]
         if not isinstance(item, Load) or condition is None:
             return self.evaluator.combined(item, parts)
-        zero = self.evaluator.builder.const(0, item.dtype)
-        return values.choose(condition, lambda: self.evaluator.combined(item, parts), lambda: zero)
+        zero = functools.partial(self.evaluator.builder.const, 0, item.dtype)
+        return values.choose(condition, lambda: self.evaluator.combined(item, parts), zero)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
+import random_schedules
 import relax_mlir as rx
 from relax_mlir import te
 from relax_mlir.analysis import assert_structural_equal
@@ -47,6 +50,27 @@ def choices(i: Expr) -> Expr:
     for number in range(NESTED):
         value = te.if_then_else(i == number, A[NESTED - 1 - number], value)
     return value
+
+
+def repeated(i: Expr) -> Expr:
+    """Choices that use the one before three times."""
+    value: Expr = A[i]
+    for _ in range(60):
+        value = te.if_then_else(value > 1.0, value * 0.5 + A[i], value + 1.0)
+    return value
+
+
+@pytest.mark.parametrize("function", [shared, choices, repeated])
+def test_schedules_of_deep_expressions_have_a_script(function: Callable[[Expr], Expr]) -> None:
+    made = te.compute((N,), function, "B")
+    s = te.create_schedule(made.op)
+    s[made].split(made.op.axis[0], factor=4)
+    text = te.lower(s, [A, made], simple_mode=True)
+    a = np.arange(NESTED + 3, dtype="f4")
+    found, expected = np.zeros_like(a), np.zeros_like(a)
+    random_schedules.run(text, [a, found], {"n": len(a)})
+    rx.build(te.create_prim_func([A, made]))["main"](a, expected)
+    np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.slow

@@ -324,7 +324,7 @@ def best(
 
 
 def blocks() -> Case:
-    """An implementation on tensors: blocks, with a buffer of its own, an index as a value and a dimension of 1."""
+    """An implementation on tensors: blocks, with a local buffer, an index as a value and a dimension of 1."""
     body = """
 @T.prim_func
 def sums(x: T.Buffer((4, "d"), "uint8"), w: T.Buffer((1,), "uint8"), y: T.Buffer((4,), "uint8")):

@@ -8,7 +8,7 @@ import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, overload
+from typing import Literal, overload
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.attributes import PROVED
@@ -51,14 +51,7 @@ from relax_mlir.te.prim_func import (
     new_module,
 )
 from relax_mlir.te.reductions import Combiner, Reduction
-from relax_mlir.te.schedule.axes import (
-    AxisTree,
-    Facts,
-    Span,
-    clamped,
-    read_region,
-    united,
-)
+from relax_mlir.te.schedule.axes import AxisTree, Facts, Span, clamped, read_region, united
 from relax_mlir.te.schedule.schedule import Schedule
 from relax_mlir.te.schedule.stage import (
     AttachedAt,
@@ -87,9 +80,6 @@ from relax_mlir.te.tensors import (
     Tensor,
     operations_of,
 )
-
-if TYPE_CHECKING:
-    from relax_mlir.te.schedule.schedule import Schedule
 
 
 @dataclass
@@ -816,9 +806,8 @@ def _build(
     with module.context, ir.InsertionPoint(module.mlir.body), ir.Location.file(*operations[-1].position, 0):
         function.emit(lambda builder, buffers: _emit(plans, function, builder, buffers))
     module.verify()
-    if (
-        is_claimed and not own
-    ):  # an integer parameter may be negative, and loop bounds assume non-negative sizes
+    # An integer parameter may be negative, and loop bounds assume non-negative sizes.
+    if is_claimed and not own:
         _claim(module, name, args, [plan for _, plan in plans])
     return TEFunction(name, module, own)
 
