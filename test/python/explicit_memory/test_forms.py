@@ -7,9 +7,8 @@ import functools
 import numpy as np
 import pytest
 import sweep
-from forms import assert_same, forms
-from interpreter import Interpreter
-from memory_programs import NM, PROGRAMS, X, chain, module, native, register_functions, together
+from interpreter import Interpreter, assert_same, forms
+from memory_machine import NM, PROGRAMS, X, chain, module, native, register_functions, together
 from relax_mlir.transform import MLIRPass
 
 

@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 import tvm_ffi
-from forms import RUNNABLE, STEPS
-from interpreter import Interpreter
-from kernels import compile_prims
+from interpreter import RUNNABLE, STEPS, Interpreter, compile_prims
 from relax_mlir.error import ShapeError
 from relax_mlir.transform import create_pass
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import relax_mlir as rx
-from forms import legalized
-from interpreter import Interpreter, MemoryMisuseError
-from kernels import compile_prims
-from memory_programs import NM, X, chain, module
+from interpreter import Interpreter, MemoryMisuseError, compile_prims, legalized
+from memory_machine import NM, X, chain, module
 from relax_mlir.mlir import ir
 from relax_mlir.transform import create_pass
 

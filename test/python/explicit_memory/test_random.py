@@ -10,8 +10,8 @@ import pytest
 import relax_mlir as rx
 import sweep
 from checking import _inputs, register
-from forms import assert_same, forms
 from generator import SIZES, Generator
+from interpreter import assert_same, forms
 from relax_mlir.error import RelaxError
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 import tvm_ffi
-from forms import STEPS, assert_same, forms, legalized
-from memory_programs import together
+from interpreter import STEPS, assert_same, forms, legalized
+from memory_machine import together
 from relax_mlir import op as R
 from relax_mlir.analysis import assert_structural_equal
 from relax_mlir.error import ArgumentError, ScriptError, ShapeError

@@ -14,7 +14,7 @@ import pytest
 import relax_mlir as rx
 import sweep
 import tvm_ffi
-from forms import assert_same, forms
+from interpreter import assert_same, forms
 from relax_mlir import symbolic
 from relax_mlir.dialects.types import Object, Prim, Shape, StructInfo, Tensor, Tuple, struct_info
 

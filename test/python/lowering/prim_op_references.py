@@ -13,6 +13,7 @@ import ml_dtypes
 import numpy as np
 import relax_mlir as rx
 from prim_op_forms import Form, forms, module_text, prim_func, prim_loop, stored
+from reference import OPS
 from relax_mlir.lowering.legality import PRIM_TYPES
 from relax_mlir.runtime import to_numpy
 from scipy import special  # type: ignore[import-untyped]
@@ -189,10 +190,25 @@ def _bits(function: Callable[[int, int], int]) -> Callable[..., Array]:
     return exact(function, signed=False)
 
 
-def _larger(a: Array, b: Array) -> Array:
-    return np.fmax(a, b)
-
-
+SHARED = (
+    *(
+        "acos",
+        "acosh",
+        "asin",
+        "asinh",
+        "atan",
+        "atan2",
+        "atanh",
+        "ceil",
+        "cos",
+        "cosh",
+        "erf",
+        "exp",
+        "expm1",
+    ),
+    *("floor", "log", "log10", "log1p", "log2", "rsqrt", "sin", "sinh", "sqrt", "tan", "tanh", "trunc"),
+)
+"""Functions that are also ops."""
 REFERENCES: dict[str, Callable[..., Array]] = {
     "arith.addf": number(np.add),
     "arith.addi": exact(lambda bits, a, b: a + b),
@@ -239,29 +255,16 @@ REFERENCES: dict[str, Callable[..., Array]] = {
     "arith.trunci": _cast,
     "arith.uitofp": _cast,
     "arith.xori": exact(lambda bits, a, b: a ^ b),
+    **{f"math.{name}": number(OPS[name]) for name in SHARED},
     "math.absf": number(np.abs),
     "math.absi": exact(lambda bits, x: abs(x)),
-    "math.acos": number(np.arccos),
-    "math.acosh": number(np.arccosh),
-    "math.asin": number(np.arcsin),
-    "math.asinh": number(np.arcsinh),
-    "math.atan": number(np.arctan),
-    "math.atan2": number(np.arctan2),
-    "math.atanh": number(np.arctanh),
     "math.cbrt": number(np.cbrt),
-    "math.ceil": number(np.ceil),
     "math.copysign": number(np.copysign),
-    "math.cos": number(np.cos),
-    "math.cosh": number(np.cosh),
     "math.ctlz": _bits(lambda bits, x: bits - x.bit_length()),
     "math.ctpop": _bits(lambda bits, x: x.bit_count()),
     "math.cttz": _bits(lambda bits, x: (x & -x).bit_length() - 1 if x else bits),
-    "math.erf": number(special.erf),
     "math.erfc": number(special.erfc),
-    "math.exp": number(np.exp),
     "math.exp2": number(np.exp2),
-    "math.expm1": number(np.expm1),
-    "math.floor": number(np.floor),
     "math.fma": number(lambda a, b, c: a * b + c),
     "math.fpowi": _float_power,
     "math.ipowi": exact(_power),
@@ -271,20 +274,9 @@ REFERENCES: dict[str, Callable[..., Array]] = {
     "math.isnormal": lambda form, x: (
         np.isfinite(wide(x)) & (np.abs(wide(x)) >= float(ml_dtypes.finfo(x.dtype).tiny))
     ),
-    "math.log": number(np.log),
-    "math.log10": number(np.log10),
-    "math.log1p": number(np.log1p),
-    "math.log2": number(np.log2),
     "math.powf": number(np.power),
     "math.round": number(lambda x: np.copysign(np.floor(np.abs(x) + 0.5), x)),
     "math.roundeven": number(np.rint),
-    "math.rsqrt": number(lambda x: 1 / np.sqrt(x)),
-    "math.sin": number(np.sin),
-    "math.sinh": number(np.sinh),
-    "math.sqrt": number(np.sqrt),
-    "math.tan": number(np.tan),
-    "math.tanh": number(np.tanh),
-    "math.trunc": number(np.trunc),
 }
 """``reference(form, *operands)``: floats may come in any precision, and are rounded."""
 

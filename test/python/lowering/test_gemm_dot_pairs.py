@@ -9,8 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 import sweep
-from gemm_check import DTYPES, LAYOUTS, check, module_of, operand
-from gemm_emulated import emulated
+from gemm_check import DTYPES, LAYOUTS, check, emulated, module_of, operand
 from jit import Compiled, link
 from relax_mlir.lowering.base.constant_table import Layout, in_layout
 from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel, emit_gemm

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 import sweep
-from gemm_check import DTYPES, guarded, untouched
-from gemm_emulated import emulated
+from gemm_check import DTYPES, emulated, guarded, untouched
 from jit import Compiled, link
 from relax_mlir import op as R
 from relax_mlir.lowering.kernels.gemm.gemm_tiling import tiling

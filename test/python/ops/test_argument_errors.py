@@ -371,6 +371,12 @@ def of(name: str, *operands: Any, **attributes: Any) -> tuple[str, Callable[[], 
 
 X, V = t("n 4"), t("3")
 SHAPES = [
+    ('Tensor(?, "float32")', of("nn.prelu", t("*"), V)),
+    ('Tensor((1, 3, ?, 4), "float32")', of("nn.conv2d", t("1 2 ? 5"), t("3 2 2 2"))),
+    ('Tensor((), "float32")', of("nn.cross_entropy_with_logits", X, Tensor(None, None))),
+    ('Tensor((?, ?, ?, ?), "float32")', of("nn.attention_var_len", t("*"), t("*"), t("*"), t("3 int32"), 5)),
+    ('Tensor((?, 4), "float32")', of("nn.pad", t("? 4"), [1, 1, 0, 0])),
+    ('Tensor((?, ?), "float32")', of("nn.batch_flatten", t("*"))),
     ('Tensor((k, 4), "float32")', of("gather_elements", X, t("k 4 int64"))),
     ('Tensor((?, ?), "float32")', of("gather_elements", X, t("* int64"))),
     ('Tensor((k,), "float32")', of("gather_nd", X, t("k 2 int64"))),

@@ -61,7 +61,12 @@ def test_dtypes_of_indices(dtype: str) -> None:
     suite.both(lambda R, x, i: R.index_tensor(x, (i,)), "n m float32", "k j", inputs=[[x, i]])
     given = [values("float32", 9), places(9, 30, dtype=dtype), np.arange(30, dtype="f4")]
     suite.use("scatter_elements", "n float32", "k", "k float32", inputs=[given])
-    suite.use("reverse_sequence", "n m float32", "n")
+    suite.run(test_dtypes_of_indices)
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_dtypes_of_bounds(dtype: str) -> None:
+    suite = Suite.of(dtype, INTEGERS)
     limits = np.iinfo(dtype)
     strides = [1, 2, limits.max] + ([-1, -3, limits.min] if limits.min else [])
     ends = [limits.min, limits.max, 0, 3, 8]
@@ -69,7 +74,14 @@ def test_dtypes_of_indices(dtype: str) -> None:
     row = values("float32", 9)
     inputs = [[row, *(np.array([item], dtype) for item in items)] for items in bounds]
     suite.use("dynamic_strided_slice", "n float32", "1", "1", "1", inputs=inputs)
-    suite.run(test_dtypes_of_indices)
+    suite.run(test_dtypes_of_bounds)
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_dtypes_of_lengths(dtype: str) -> None:
+    suite = Suite.of(dtype, INTEGERS)
+    suite.use("reverse_sequence", "n m float32", "n")
+    suite.run(test_dtypes_of_lengths)
 
 
 def test_batch_dimensions_and_ranks() -> None:
@@ -175,8 +187,11 @@ def test_index_put(dtype: str) -> None:
             inputs=both,
         )
         for updates, inputs in (("k m", whole), ("", value)):
+            index = (lambda i: (i,)) if updates else (lambda i: i)  # one tensor is as good
             suite.both(
-                lambda R, x, i, v, a=add: R.index_put(x, (i,), v, a), "n m", "k int64", updates, inputs=inputs
+                lambda R, x, i, v, a=add, f=index: R.index_put(x, f(i), v, a),
+                *("n m", "k int64", updates),
+                inputs=inputs,
             )
     suite.run(test_index_put)
 

@@ -291,13 +291,19 @@ def test_one_hot(dtype: str) -> None:
     suite.run(test_one_hot)
 
 
+@pytest.mark.parametrize("dtype", ALL)
+def test_values_of_one_hot(dtype: str) -> None:
+    suite = Suite.of(dtype, ALL)
+    suite.use("one_hot", "n int32", "", "", depth=3)
+    suite.run(test_values_of_one_hot)
+
+
 TRIANGLES = ("float32", "bfloat16", "uint8", "bool")
 
 
 @pytest.mark.parametrize("dtype", ALL)
 def test_created(dtype: str) -> None:
     suite = Suite.of(dtype, ALL)
-    suite.use("one_hot", "n int32", "", "", depth=3)
     suite.both(lambda R, x: R.zeros(("n", 2), dtype), "n m float32")
     suite.both(lambda R, x: R.ones(("m + 1",), dtype), "n m float32")
     suite.both(lambda R, x: R.full(("n*m",), 1, dtype), "n m float32")

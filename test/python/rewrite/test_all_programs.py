@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import relax_mlir as rx
-from program_corpus import relax_modules
+from fuzz_corpus import relax_modules
 from relax_mlir.analysis import assert_structural_equal, find_difference
 from relax_mlir.dialects.traits import EndsBlock, has_trait
 from relax_mlir.error import RelaxError

@@ -10,7 +10,7 @@ import numpy as np
 import psutil
 import pytest
 import relax_mlir as rx
-from building import add, from_ffi, registered
+from programs import add, from_ffi, registered
 from relax_mlir import op as R
 from relax_mlir.error import ArgumentError, ShapeError
 from relax_mlir.script import parse

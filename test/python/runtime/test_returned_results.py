@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 import tvm_ffi
-from building import add, compiled, from_ffi, registered
+from programs import add, compiled, from_ffi, registered
 from relax_mlir import op as R
 from relax_mlir.error import ShapeError
 

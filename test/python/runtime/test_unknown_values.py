@@ -11,8 +11,8 @@ import pytest
 import relax_mlir as rx
 import torch
 import tvm_ffi
-from building import add, compiled, from_ffi, registered
 from memory_growth import growth
+from programs import add, compiled, from_ffi, registered
 from relax_mlir import op as R
 from relax_mlir.error import ArgumentError, DTypeError, PackedFunctionError, ShapeError
 

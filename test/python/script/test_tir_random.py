@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from relax_mlir.analysis.structural import find_difference
 from relax_mlir.script import parse
-from tir_generator import Generator
-from tir_reference import check
+from tir_reference import Generator, check
 
 SIZES = ((3, 4), (1, 1), (2, 5))
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import relax_mlir as rx
 import tvm_ffi
-from forms import arrays
+from interpreter import arrays
 from relax_mlir.dialects.attributes import DONATED
 from relax_mlir.error import RelaxError
 from relax_mlir.ir_module import functions_of

@@ -1,12 +1,17 @@
-"""The texts that the fuzz test mutates: the modules of the lit tests, and Relax modules made here."""
+"""The texts that the fuzz test mutates: the modules of the lit tests, and Relax modules of the tests."""
 
 from __future__ import annotations
 
+import functools
+import sys
 from pathlib import Path
 
 import relax_mlir as rx
 from relax_mlir import op as R
+from relax_mlir.error import RelaxError
+from relax_mlir.ir_queries import ops_of
 from relax_mlir.module_file import module_text
+from relax_mlir.script import parse
 
 LIT = Path(__file__).parents[2] / "lit"
 MAX_LINES = 120
@@ -137,3 +142,32 @@ def branching() -> rx.IRModule:
 
 
 MAKERS = (elementwise, encoder, views, reductions, prim_func, matching, packed, branching)
+
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "fuzz"))
+
+
+@functools.cache
+def relax_modules() -> list[rx.IRModule]:
+    """The modules; without texts with mistakes, and those of lower levels."""
+    from seed_modules import scripts
+
+    found = []
+    for text in corpus(most_lines=400):
+        if "relax." in text:
+            _add(found, text, lambda text: rx.IRModule.parse(text, trusted=True))
+    for text in scripts():
+        _add(found, text, parse)
+    return found
+
+
+def _add(found: list[rx.IRModule], text: str, read: object) -> None:
+    try:
+        module = read(text)  # type: ignore[operator]  # a function
+        module.verify()
+    except RelaxError:
+        return
+    functions = list(module.functions())
+    is_lower = any(op.name.startswith("memref.") for f in functions for op in ops_of(f.operation))
+    if functions and not is_lower:
+        found.append(module)

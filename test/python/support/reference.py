@@ -402,8 +402,8 @@ def _index_tensor(data: Array, indices: Sequence[Array]) -> Array:
     return np.asarray(data[tuple(index.astype(np.int64) for index in indices)])
 
 
-def _index_put(data: Array, indices: Sequence[Array], values: Array, accumulate: bool = False) -> Array:
-    found = data.copy()
+def _index_put(data: Array, indices: Any, values: Array, accumulate: bool = False) -> Array:
+    found, indices = data.copy(), [indices] if isinstance(indices, np.ndarray) else indices
     if accumulate:
         np.add.at(found, tuple(indices), values)
     else:

@@ -159,7 +159,7 @@ def attention(
     noisy: bool = False,
 ) -> Inexact:
     """Attention on ``(batch, sequence, heads, size)``; with `noisy`, masked values that are not finite become NaN."""
-    scale = query.shape[3] ** -0.5 if scale is None else scale
+    scale = max(query.shape[3], 1) ** -0.5 if scale is None else scale
     group = query.shape[2] // max(key.shape[2], 1)
     q, k, v = (
         np.moveaxis(array, 2, 1) for array in (query, np.repeat(key, group, 2), np.repeat(value, group, 2))

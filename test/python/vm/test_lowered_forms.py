@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 import sweep
-from forms import arrays
-from memory_programs import PROGRAMS, native, register_functions, together
+from interpreter import arrays
+from memory_machine import PROGRAMS, native, register_functions, together
 from relax_mlir.error import ShapeError, UnsupportedError
 from relax_mlir.lowering.pipeline import pipeline
 from relax_mlir.script import parse

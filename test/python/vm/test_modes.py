@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 import sweep
-from forms import assert_same
-from memory_programs import PROGRAMS, native, register_functions, together
+from interpreter import assert_same
+from memory_machine import PROGRAMS, native, register_functions, together
 
 
 @pytest.fixture(autouse=True)
