@@ -1,4 +1,5 @@
 func.func @first() { return }
+
 // -----
 func.func @second() { return %x : i32 }
 // -----
