@@ -128,6 +128,28 @@ def test_unknown_dimensions(group: int) -> None:
                 check(name, arrays, executable[name](*arrays))
 
 
+def test_some_operands_known() -> None:
+    """Transposed convolutions of unknown dimensions by known filters; slopes of known type for unknown ones."""
+    ones = np.ones((1, 3, 3, 3), "float32")
+    executables = []
+    for op, info, slope in [
+        (R.nn.conv2d_transpose, Tensor(ndim=4, dtype="float32"), ones),
+        (R.nn.prelu, Tensor((2, 3), None), ones[0, 0, 0]),
+    ]:
+        bb = rx.BlockBuilder()
+        x, y = rx.Var("x", info), rx.Var("y", Tensor(slope.shape, "float32"))
+        with bb.function("main", [x, y]):
+            bb.emit_func_output(op(x, y))
+        executables.append(rx.build(bb.get()))
+        assert "main" in executables[-1]
+        assert "other" not in executables[-1]
+    convolve, activate = (executable["main"] for executable in executables)
+    np.testing.assert_array_equal(to_numpy(convolve(ones[:, :1, :1, :1], ones)), ones)
+    np.testing.assert_array_equal(
+        to_numpy(activate(-ones[0, 0, :2] * 2, ones[0, 0, 0] / 4)), np.full((2, 3), -0.5, "f4")
+    )
+
+
 def check(name: str, arrays: Sequence[Array], result: Any) -> None:
     found, want = (
         list(result) if isinstance(result, tuple | tvm_ffi.Array) else [result],
