@@ -85,7 +85,8 @@ _HELP: dict[str, dict[str, str]] = {
     "Printing": {
         "emit=<form>": (
             "write code: bytecode of the virtual machine (of the module as it is), or, running --relax-to-llvm if no "
-            "pass is given, llvm-ir, asm or obj (asm and obj need the extra 'asm')"
+            "pass is given, llvm-ir, asm or obj (asm and obj need the extra 'asm'). --relax-to-llvm alone links the "
+            "kernels, too"
         ),
         "emit-bytecode": "write MLIR's bytecode, which relax-opt and mlir-opt read, in place of text",
         "print-script": "print Relax functions as script, the readable form",

@@ -147,6 +147,14 @@ def _pass(name: str, value: str) -> Element:
     raise UnknownNameError("option or pass", f"--{name}", [f"--{n}" for n in known], "see relax-opt --help")
 
 
+WITH_KERNELS = (
+    Element("relax-to-kernels"),
+    Element("link-kernels"),
+    Element("relax-to-llvm", "start=kernels"),
+)
+"""The pipeline ``relax-to-llvm`` for code that contains the kernels of the library."""
+
+
 def pipeline_elements(options: Options) -> tuple[Element, ...]:
     """The passes to run, from ``--pass-pipeline`` or from the flags; they get the target of ``--target``.
 
@@ -154,8 +162,8 @@ def pipeline_elements(options: Options) -> tuple[Element, ...]:
         ParseError: the pipeline is not ``builtin.module(...)``.
     """
     elements = _elements(options)
-    if not elements and options.text("emit") not in ("", "bytecode"):
-        elements = (Element("relax-to-llvm"),)
+    if options.text("emit") not in ("", "bytecode") and elements in ((), (Element("relax-to-llvm"),)):
+        elements = WITH_KERNELS
     target = options.text("target")
     return tuple(_with_target(e, target) for e in elements) if target else elements
 

@@ -45,6 +45,7 @@ EXPLANATIONS: tuple[str, ...] = (
 """Clauses after a semicolon that give a reason or list alternatives: their beginnings."""
 
 NO_ADVICE: tuple[str, ...] = (
+    r"^Builders of ",
     r"^ib\.|: name$",
     r"^name = ",
     r"^register \x00$",

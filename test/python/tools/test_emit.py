@@ -185,3 +185,18 @@ def test_failing_command_leaves_the_output(module: rx.IRModule, tmp_path: Path) 
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1 and "--relax-to-llvm leads there" in done.stderr
     assert output.read_bytes() == b"kept" and sorted(tmp_path.iterdir()) == [output, source]
+
+
+@pytest.mark.parametrize("passes", [[], ["--relax-to-llvm"]], ids=["none", "llvm"])
+def test_commands_emit_the_kernels(tmp_path: Path, passes: list[str]) -> None:
+    """Code is complete: what it calls is in it, or in the C library and the FFI."""
+    bb, x = rx.BlockBuilder(), rx.Var("x", rx.Tensor(("n", 8), "float32"))
+    w = rx.Var("w", rx.Tensor((8, 16), "float32"))
+    with bb.function("main", [x, w]):
+        bb.emit_func_output(R.matmul(x, w))
+    source = tmp_path / "module.mlir"
+    source.write_text(str(bb.get()))
+    command = [sys.executable, "-m", "relax_mlir.tools.opt", str(source), *passes, "--emit=llvm-ir"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert "@relax.gemm.f32(" in done.stdout
+    assert not [line for line in done.stdout.splitlines() if line.startswith("declare") and "relax." in line]

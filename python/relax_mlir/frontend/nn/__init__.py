@@ -115,14 +115,11 @@ from relax_mlir.frontend.nn.op import (
 )
 from relax_mlir.frontend.nn.visitor import Mutator
 
+_REGISTER = "register a function by tvm_ffi.register_global_func, and call it by nn.extern"
+_PROCESSES = "a program runs in one process; relax_mlir.distributed pools machines for tuning"
 _ELSEWHERE = {
-    "ExternModule": "register a function by tvm_ffi.register_global_func, and call it by nn.extern",
-    "ObjectModule": "register a function by tvm_ffi.register_global_func, and call it by nn.extern",
-    "SourceModule": "register a function by tvm_ffi.register_global_func, and call it by nn.extern",
-    "add_extern": "register a function by tvm_ffi.register_global_func, and call it by nn.extern",
-    "ccl_allgather": "a program runs in one process; relax_mlir.distributed pools machines for tuning",
-    "ccl_allreduce": "a program runs in one process; relax_mlir.distributed pools machines for tuning",
-    "ccl_broadcast_from_worker0": "a program runs in one process; relax_mlir.distributed pools machines for tuning",
+    **dict.fromkeys(("ExternModule", "ObjectModule", "SourceModule", "add_extern"), _REGISTER),
+    **dict.fromkeys(("ccl_allgather", "ccl_allreduce", "ccl_broadcast_from_worker0"), _PROCESSES),
 }
 """Names of TVM that do not exist here, and what to do."""
 

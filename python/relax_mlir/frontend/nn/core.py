@@ -386,8 +386,8 @@ class Module:
         missing = [name for name in own if name not in state_dict]
         unknown = [name for name in state_dict if name not in own]
         if strict and (missing or unknown):
-            lists = (", ".join(names) or "none" for names in (missing, unknown))
-            raise ArgumentError("load_state_dict: missing are {}; unknown are {}".format(*lists))
+            absent, other = (", ".join(names) or "none" for names in (missing, unknown))
+            raise ArgumentError(f"load_state_dict: missing are {absent}; unknown are {other}")
         for name, item in state_dict.items():
             if name in own:
                 own[name].data = item.data if isinstance(item, Parameter) else item
