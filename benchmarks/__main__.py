@@ -44,14 +44,10 @@ COPY = "copy"
 def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--workload", action="append", metavar="NAME", help="only this one (may be repeated)")
-    parser.add_argument(
-        "--size", action="append", metavar="N[,N...]", help="only this size (may be repeated)"
-    )
+    parser.add_argument("--size", action="append", metavar="N[,N...]", help="only this size (may be repeated)")
     parser.add_argument("--peer", action="append", metavar="NAME", help="only this one (may be repeated)")
     parser.add_argument("--seconds", type=float, default=1.5, help="time per cell, all peers together (1.5)")
-    parser.add_argument(
-        "--json", type=Path, metavar="PATH", help="where results go (benchmarks/results/TIME.json)"
-    )
+    parser.add_argument("--json", type=Path, metavar="PATH", help="where results go (benchmarks/results/TIME.json)")
     parser.add_argument("--strict", action="store_true", help="exit with 1 if a target is missed, too")
     parser.add_argument("--list", action="store_true", help="list workloads, sizes and peers, and exit")
     options = parser.parse_args(arguments)
@@ -155,9 +151,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if missing:
         console.print(f"not installed: {', '.join(missing)} ('make bench' installs all)")
     described = machine.describe()
-    console.print(
-        f"{described['cpu']} ({described['features']}), {environment.COUNT} thread", highlight=False
-    )
+    console.print(f"{described['cpu']} ({described['features']}), {environment.COUNT} thread", highlight=False)
     console.print(", ".join(f"{name} {found}" for name, found in versions.items()), highlight=False)
     cells = run(options, peers, console)
     report.print_failures(console, cells)

@@ -95,9 +95,7 @@ def _cells(section: str) -> dict[str, list[float]]:
     names = [cell.strip() for cell in rows[0]]
     ratios: dict[str, list[float]] = {}
     for row in rows[1:]:
-        seconds = {
-            name: s for name, cell in zip(names, row, strict=True) if (s := _seconds(cell)) is not None
-        }
+        seconds = {name: s for name, cell in zip(names, row, strict=True) if (s := _seconds(cell)) is not None}
         for peer in seconds.keys() - {OURS} if OURS in seconds else ():
             ratios.setdefault(peer, []).append(seconds[peer] / seconds[OURS])
     return {name: ratios[name] for name in names if name in ratios}

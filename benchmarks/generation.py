@@ -71,8 +71,7 @@ def _row(ways: Mapping[str, Callable[..., Any]], size: Size, step: Step, seconds
     keys, values = ([torch.randn(t.shape, generator=draw) for t in cache] for cache in zeros)
     with torch.inference_mode():
         bound = {
-            name: Bound(partial(way, ids, keys, values), lambda found: found[0].numpy())
-            for name, way in ways.items()
+            name: Bound(partial(way, ids, keys, values), lambda found: found[0].numpy()) for name, way in ways.items()
         }
         results = {name: each.to_numpy(each.call()) for name, each in bound.items()}
         wanted = results["torch"]

@@ -72,7 +72,5 @@ def call_rows(workload: Workload) -> Iterator[Row]:
 
 
 def _load_seconds(path: Path) -> float:
-    done = subprocess.run(
-        [sys.executable, "-c", _LOAD, str(path)], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", _LOAD, str(path)], capture_output=True, text=True, check=True)
     return float(done.stdout)

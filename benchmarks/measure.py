@@ -81,9 +81,7 @@ def time_loop(call: Callable[[], Any], loops: int) -> float:
     return (time.perf_counter() - start) / loops
 
 
-def measure(
-    contestants: Mapping[str, Bound], errors: Mapping[str, float], seconds: float
-) -> dict[str, Timing]:
+def measure(contestants: Mapping[str, Bound], errors: Mapping[str, float], seconds: float) -> dict[str, Timing]:
     """Timings by peer: rounds until about ``seconds`` have passed for all of them together."""
     loops = {}
     round_seconds = 0.0

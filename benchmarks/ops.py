@@ -26,9 +26,7 @@ class Ops(ABC):
     """Operations on float32 tensors; ``constants`` are looked up by name, in the peer's own form."""
 
     def __init__(self, constants: Mapping[str, Array]) -> None:
-        self.constants: dict[str, Value] = {
-            name: self.store(name, array) for name, array in constants.items()
-        }
+        self.constants: dict[str, Value] = {name: self.store(name, array) for name, array in constants.items()}
 
     @abstractmethod
     def store(self, name: str, array: Array) -> Value:
@@ -89,9 +87,7 @@ class Ops(ABC):
         """``x @ weight.T + bias``: constants ``name.weight [out, in]`` and optionally ``name.bias [out]``."""
 
     @abstractmethod
-    def attention(
-        self, query: Value, key: Value, value: Value, split: Heads, bias: Value | None = None
-    ) -> Value:
+    def attention(self, query: Value, key: Value, value: Value, split: Heads, bias: Value | None = None) -> Value:
         """Multi-head attention of ``[b, s, d]`` values; ``bias [b, 1, 1, s]`` is added to scaled scores."""
 
     @abstractmethod

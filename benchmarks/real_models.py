@@ -67,9 +67,7 @@ def _rows(case: Case, seconds: float) -> Iterator[Row]:
             for name, session in (("ours", ours), ("theirs", theirs))
         }
         timings = measure(contestants, dict.fromkeys(contestants, error), seconds)
-        yield Row(
-            subject, "ONNX Runtime / ours", ratio(timings, "theirs"), LEAST, duration(timings["ours"].median)
-        )
+        yield Row(subject, "ONNX Runtime / ours", ratio(timings, "theirs"), LEAST, duration(timings["ours"].median))
 
 
 def _feeds(session: Any, shape: tuple[int, ...]) -> Mapping[str, Array]:  # noqa: ANN401 - of onnxruntime

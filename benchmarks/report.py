@@ -58,9 +58,7 @@ def duration(seconds: float) -> str:
     """Three significant digits with a unit: ``1.23 µs``."""
     for unit, scale in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if seconds >= scale:
-            return (
-                f"{seconds / scale:.3g} {unit}" if seconds / scale < 1000 else f"{seconds / scale:.0f} {unit}"
-            )
+            return f"{seconds / scale:.3g} {unit}" if seconds / scale < 1000 else f"{seconds / scale:.0f} {unit}"
     return f"{seconds * 1e9:.0f} ns"
 
 

@@ -191,9 +191,7 @@ ALONE = (
 PIPELINES = ("relax-to-llvm", "relax-to-vm")
 
 
-def steps(
-    form: str, n: int, wanted: Callable[[str], bool] = lambda step: True
-) -> Iterator[tuple[str, float]]:
+def steps(form: str, n: int, wanted: Callable[[str], bool] = lambda step: True) -> Iterator[tuple[str, float]]:
     """CPU seconds of each step on one program; `wanted` selects steps and pipelines."""
     import relax_mlir as rx
     from relax_mlir.instrument import PassInstrument
@@ -285,11 +283,7 @@ def measured(forms: Sequence[str], sizes: Sequence[int], patience: float = math.
         before = 0
         for n in sizes:
             limit = patience * before / n
-            short = {
-                step
-                for (of, step), times in found.items()
-                if of == form and times.get(before, math.inf) <= limit
-            }
+            short = {step for (of, step), times in found.items() if of == form and times.get(before, math.inf) <= limit}
             for step, seconds in steps(form, n, short.__contains__ if before else lambda step: True):
                 times = found.setdefault((form, step), {})
                 times[n] = times.get(n, 0.0) + seconds
@@ -321,12 +315,8 @@ def report(growths: Sequence[Growth]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scaling", description=__doc__)
-    parser.add_argument(
-        "--form", action="append", choices=tuple(FORMS), help="only this one (may be repeated)"
-    )
-    parser.add_argument(
-        "--sizes", default=",".join(map(str, SIZES)), metavar="N,N,...", help="numbers of bindings"
-    )
+    parser.add_argument("--form", action="append", choices=tuple(FORMS), help="only this one (may be repeated)")
+    parser.add_argument("--sizes", default=",".join(map(str, SIZES)), metavar="N,N,...", help="numbers of bindings")
     parser.add_argument(
         "--patience",
         type=float,

@@ -88,9 +88,7 @@ def rows(seconds: float = SECONDS) -> Iterator[Row]:
             "intrinsic": Bound(partial(_written, intrinsic, x, y, out), np.asarray),
         }
         try:
-            errors = {
-                name: _check(bound, x.astype(float) @ y.astype(float)) for name, bound in contestants.items()
-            }
+            errors = {name: _check(bound, x.astype(float) @ y.astype(float)) for name, bound in contestants.items()}
         except WrongResult as error:
             yield Row(subject, "matmul / script", 0.0, LEAST, str(error))
             continue

@@ -126,8 +126,7 @@ def _compile_seconds(workload: Workload, cache: str | None = None, processes: in
     if cache:
         environment |= {"RELAX_MLIR_CACHE_DIR": cache, "RELAX_MLIR_CACHE": "1"}
     found = [
-        subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-        for _ in range(processes)
+        subprocess.run(command, capture_output=True, text=True, check=True, env=environment) for _ in range(processes)
     ]
     return statistics.median(float(each.stdout) for each in found)
 

@@ -38,8 +38,7 @@ FOR_THREADS = ("jobs",)
 """Knobs that choose the parallel loops."""
 SIZES = tuple({"n": n, "h": h, "w": w} for n, h, w in ((1, 30, 31), (1, 56, 56), (2, 113, 100)))
 OTHER_SIZES = tuple(
-    {"n": n, "h": h, "w": w}
-    for n, h, w in ((1, 14, 15), (1, 80, 75), (4, 64, 60), (1, 224, 224), (1, 60, 500))
+    {"n": n, "h": h, "w": w} for n, h, w in ((1, 14, 15), (1, 80, 75), (4, 64, 60), (1, 224, 224), (1, 60, 500))
 )
 """Sizes to choose on, and to judge on."""
 DTYPE = "float32"

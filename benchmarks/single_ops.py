@@ -290,9 +290,7 @@ MOVING = (
 CASES = (*POOLING, *RESIZING, *GATHERING, *SCATTERING, *SORTING, *MOVING)
 
 
-def rows(
-    words: Sequence[str] = (), seconds: float = SECONDS, threads: int = environment.COUNT
-) -> Iterator[Row]:
+def rows(words: Sequence[str] = (), seconds: float = SECONDS, threads: int = environment.COUNT) -> Iterator[Row]:
     """torch's time over ours for each op and size; the note has our time, and the quartiles of the ratio."""
     import torch
 
@@ -368,9 +366,7 @@ def _inputs(case: Case, size: Sizes) -> list[Array]:
             keys = rng.random(known) if len(known) == 2 and shape[1] != 1 else None
             axis = shape.index(parameter.below) if parameter.below in shape else 0
             index = rng.integers(0, below, known) if keys is None else keys.argsort(axis)
-            found.append(
-                index if keys is not None or below < known[0] else rng.permutation(below)[: known[0]]
-            )
+            found.append(index if keys is not None or below < known[0] else rng.permutation(below)[: known[0]])
             found[-1] = np.ascontiguousarray(found[-1].reshape(known))
         else:
             found.append(normal(*known, seed=seed))

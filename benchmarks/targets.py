@@ -71,15 +71,11 @@ def _of_the_machine(cell: Cell, subject: str, ours: str) -> Iterator[Row]:
     if isinstance(cell.workload, MatMul) and min(cell.size) >= LARGE_MATRIX:
         flops = cell.workload.flops(cell.size)
         share = None if timing is None else flops / timing.median / profile.fma_peak()
-        yield Row(
-            subject, "share of the peak of one core", share, PEAK_SHARE, _giga(profile.fma_peak(), "FLOP/s")
-        )
+        yield Row(subject, "share of the peak of one core", share, PEAK_SHARE, _giga(profile.fma_peak(), "FLOP/s"))
     if has_copy(cell.workload, cell.elements):
         speed = None if cell.copy is None else cell.moved / cell.copy.median
         note = "" if speed is None else _giga(speed, "B/s")
-        yield Row(
-            subject, "share of the bandwidth of a copy as large", cell.share_of_copy(ours), COPY_SHARE, note
-        )
+        yield Row(subject, "share of the bandwidth of a copy as large", cell.share_of_copy(ours), COPY_SHARE, note)
         memory = profile.copy_bandwidth(profile.LARGE)
         share = None if timing is None else cell.moved / timing.median / memory
         yield Row(subject, "share of the copy bandwidth of memory", share, COPY_SHARE, _giga(memory, "B/s"))

@@ -40,9 +40,7 @@ def _beside(size: Sequence[int], threads: int) -> tuple[float, float]:
 
     m, n, k = size
     bb = rx.BlockBuilder()
-    x, y = (
-        rx.Var(name, rx.Tensor(shape, "float32")) for name, shape in (("x", ("m", "k")), ("y", ("k", "n")))
-    )
+    x, y = (rx.Var(name, rx.Tensor(shape, "float32")) for name, shape in (("x", ("m", "k")), ("y", ("k", "n"))))
     with bb.function("main", [x, y]):
         bb.emit_func_output(R.matmul(x, y))
     target = rx.Target("cpu", num_threads=threads)

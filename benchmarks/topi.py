@@ -50,9 +50,7 @@ def cases() -> list[Case]:
             lambda t: t.argsort(stable=True, dim=-1),
             lambda a: np.argsort(a, kind="stable"),
         ),
-        Case(
-            "topk 10", (rows,), (x,), lambda x: topi.topk(x, 10, ret_type="values"), lambda t: t.topk(10)[0]
-        ),
+        Case("topk 10", (rows,), (x,), lambda x: topi.topk(x, 10, ret_type="values"), lambda t: t.topk(10)[0]),
         Case(
             "gather",
             (rows, rows),
@@ -76,9 +74,7 @@ def cases() -> list[Case]:
             lambda x, i, u: topi.scatter_elements(x, i, u, 1, "add"),
             lambda t, i, u: t.scatter_add(1, i, u),
         ),
-        Case(
-            "cumsum", (rows,), (x,), lambda x: topi.cumsum(x, 1), lambda t: t.cumsum(1), lambda a: a.cumsum(1)
-        ),
+        Case("cumsum", (rows,), (x,), lambda x: topi.cumsum(x, 1), lambda t: t.cumsum(1), lambda a: a.cumsum(1)),
         Case(
             "cumsum of columns",
             (rows,),
@@ -181,9 +177,7 @@ def _contestants(case: Case) -> tuple[dict[str, Bound], dict[str, float]]:
     from relax_mlir.dialects.dtypes import dtype
 
     inputs = [
-        te.placeholder(
-            tuple(int(d) if d.isdigit() else te.var(d) for d in shape), str(array.dtype), f"x{number}"
-        )
+        te.placeholder(tuple(int(d) if d.isdigit() else te.var(d) for d in shape), str(array.dtype), f"x{number}")
         for number, (shape, array) in enumerate(zip(case.shapes, case.arrays, strict=True))
     ]
     found = case.ours(*inputs)

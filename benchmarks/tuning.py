@@ -70,13 +70,9 @@ def tasks() -> list[Task]:
     kernel, each = te.placeholder((64, 8, 3, 3), name="kernel"), te.placeholder((32, 1, 3, 3), name="each")
     first, second = te.placeholder((n, h, 7), name="first"), te.placeholder((7, h, w), name="second")
     return [
-        _task(
-            "grouped conv2d", [image, kernel, topi.nn.group_conv2d_nchw(image, kernel, 1, 1, 1, 4)], IMAGES
-        ),
+        _task("grouped conv2d", [image, kernel, topi.nn.group_conv2d_nchw(image, kernel, 1, 1, 1, 4)], IMAGES),
         _task("depthwise conv2d", [image, each, topi.nn.depthwise_conv2d_nchw(image, each, 1, 1, 1)], IMAGES),
-        _task(
-            "pool3d", [volume, topi.nn.pool3d(volume, (3,) * 3, (1,) * 3, (1,) * 3, (1,) * 6, "avg")], VOLUMES
-        ),
+        _task("pool3d", [volume, topi.nn.pool3d(volume, (3,) * 3, (1,) * 3, (1,) * 3, (1,) * 6, "avg")], VOLUMES),
         _task("einsum nhc,chw->nw", [first, second, topi.einsum("nhc,chw->nw", first, second)], ROWS),
     ]
 
@@ -117,9 +113,7 @@ def _hidden(task: Task, values: Any, workers: LocalWorkers) -> float:  # noqa: A
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.tuning", description=__doc__)
-    parser.add_argument(
-        "--seconds", type=float, default=SECONDS, help=f"budget of each workload ({SECONDS:g})"
-    )
+    parser.add_argument("--seconds", type=float, default=SECONDS, help=f"budget of each workload ({SECONDS:g})")
     parser.add_argument("--search", default="model", help="of relax_mlir.tuning (model)")
     parser.add_argument("--trials", type=int, metavar="N", help="so many candidates of each at most")
     options = parser.parse_args(arguments)

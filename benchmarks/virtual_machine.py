@@ -70,9 +70,7 @@ def mode_rows(workload: Workload) -> Iterator[Row]:
         inputs = [tvm_ffi.from_dlpack(array) for array in workload.inputs(size)]
         ratio, seconds = beside(native, bytecode, inputs, SECONDS)
         least = LARGE if size[0] >= LARGE_FROM else SMALL
-        yield Row(
-            f"{workload.name} {workload.label(size)}", "native / bytecode", ratio, least, duration(seconds)
-        )
+        yield Row(f"{workload.name} {workload.label(size)}", "native / bytecode", ratio, least, duration(seconds))
 
 
 def _seconds(function: Callable[[], object], calls: int) -> float:

@@ -51,9 +51,7 @@ class Workload(ABC):
     def inputs(self, size: tuple[int, ...]) -> list[Array]:
         """Arrays for the parameters at this size."""
         values = dict(zip(self.symbols(), size, strict=True))
-        shapes = [
-            tuple(values.get(d, d) if isinstance(d, str) else d for d in p.shape) for p in self.parameters
-        ]
+        shapes = [tuple(values.get(d, d) if isinstance(d, str) else d for d in p.shape) for p in self.parameters]
         return [normal(*map(int, shape), seed=index) for index, shape in enumerate(shapes)]
 
     def flops(self, size: tuple[int, ...]) -> float | None:
@@ -223,9 +221,7 @@ class MiniLm(Workload):
 
         found = {n: w for n, w in load_weights().items() if w.dtype == np.float32 and "pooler" not in n}
         kinds = found.pop("embeddings.token_type_embeddings.weight")
-        found["embeddings.position_embeddings.weight"] = (
-            found["embeddings.position_embeddings.weight"] + kinds[0]
-        )
+        found["embeddings.position_embeddings.weight"] = found["embeddings.position_embeddings.weight"] + kinds[0]
         return found
 
     def inputs(self, size: tuple[int, ...]) -> list[Array]:

@@ -261,11 +261,7 @@ class RelaxOp(Relax.Operation):
         The data is operand 0, or all operands that broadcast; `order` has the rank of the data. Ops that do not commute
         with permutations (views, matrix products) return None.
         """
-        if (
-            cls.op_pattern is OpPatternKind.ELEMWISE
-            and len(args.infos) == 1
-            and isinstance(args.infos[0], Tensor)
-        ):
+        if cls.op_pattern is OpPatternKind.ELEMWISE and len(args.infos) == 1 and isinstance(args.infos[0], Tensor):
             return Reordered((0,), (order,), {})
         return None
 
@@ -399,9 +395,7 @@ def _dims_imply(known: tuple[Dim | None, ...] | None, claim: tuple[Dim | None, .
         return True
     if known is None or len(known) != len(claim):
         return False
-    return all(
-        c is None or (k is not None and symbolic.prove_equal(k, c)) for k, c in zip(known, claim, strict=True)
-    )
+    return all(c is None or (k is not None and symbolic.prove_equal(k, c)) for k, c in zip(known, claim, strict=True))
 
 
 def broadcast(op: str, *shapes: tuple[Dim | None, ...] | None) -> tuple[Dim | None, ...] | None:
@@ -494,9 +488,7 @@ def check_equal_shapes(
     if found is None:
         return
     if len(found) != len(expected):
-        raise ShapeError(
-            f"{args.op}: operand '{what}' has shape {shape_text(found)}, expected {shape_text(expected)}"
-        )
+        raise ShapeError(f"{args.op}: operand '{what}' has shape {shape_text(found)}, expected {shape_text(expected)}")
     for axis, (own, wanted) in enumerate(zip(found, expected, strict=True)):
         where = f"dimension {axis} of '{what}' and what is expected, {shape_text(expected)},"
         check_equal(args, where, own, wanted)

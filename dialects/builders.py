@@ -121,9 +121,7 @@ def _emitter(
             for key, convert, what in singles:
                 given[key] = convert(given[key], what)
             if peers:
-                given.update(
-                    zip(peers, as_values(*[given[key] for key in peers], of=cls, names=peers), strict=True)
-                )
+                given.update(zip(peers, as_values(*[given[key] for key in peers], of=cls, names=peers), strict=True))
             values = [given[key] for key in operands]
         else:
             values = as_values(*[given[key] for key in operands], of=cls)
@@ -156,8 +154,7 @@ def signature_text(cls: type[RelaxOp]) -> str:
     parameters = parameters_of(cls)
     assert parameters is not None
     shown = [
-        f"{key}: {p.text}" + ("" if p.default is Required else f" = {p.default!r}")
-        for key, p in parameters.items()
+        f"{key}: {p.text}" + ("" if p.default is Required else f" = {p.default!r}") for key, p in parameters.items()
     ]
     return f"({', '.join(shown)}) -> {'Value' if ir_fields(cls)[2] else 'None'}"
 

@@ -72,9 +72,7 @@ def call_tir(
         params = declared_params(target)
         return call_prim_func(target, shapes, several, of_declared_dtypes(values_of(given), params), tir_vars)
     if not isinstance(args, ExternFunc) and not is_registered(name):
-        raise ArgumentError(
-            f"call_tir: '{name}' is neither a function of the module nor the name of a registered one"
-        )
+        raise ArgumentError(f"call_tir: '{name}' is neither a function of the module nor the name of a registered one")
     return call_registered(name, shapes, several, given)
 
 
@@ -257,20 +255,14 @@ def call_inplace_packed(
         if index == FRESH:
             continue
         if not 0 <= index < len(args):
-            raise ArgumentError(
-                f"{what}: result {number} is argument {index}, but there are {len(args)} arguments"
-            )
+            raise ArgumentError(f"{what}: result {number} is argument {index}, but there are {len(args)} arguments")
         given = args[index]
         if not isinstance(given, Value):
-            raise ArgumentError(
-                f"{what}: result {number} is argument {index}, which is the literal {given!r}"
-            )
+            raise ArgumentError(f"{what}: result {number} is argument {index}, which is the literal {given!r}")
         if indices.count(index) > 1:
             raise ArgumentError(f"{what}: two results are argument {index}")
         if not implies(given.struct_info, result):
-            raise ShapeError(
-                f"{what}: result {number} is {result}, but argument {index} is {given.struct_info}"
-            )
+            raise ShapeError(f"{what}: result {number} is {result}, but argument {index} is {given.struct_info}")
     found = call_packed(func, *args, out=infos[0] if len(infos) == 1 else Tuple(infos))
     assert found is not None, "it has a result"
     return found

@@ -145,8 +145,7 @@ def _expected(args: OpArgs) -> StructInfo | None:
 def _arguments(args: OpArgs) -> list[Any]:
     fields = list(args.tuple(0).fields)
     return [
-        fields.pop(0) if isinstance(item, ir.UnitAttr) else item.value
-        for item in ir.ArrayAttr(args.attrs["arg_spec"])
+        fields.pop(0) if isinstance(item, ir.UnitAttr) else item.value for item in ir.ArrayAttr(args.attrs["arg_spec"])
     ]
 
 
@@ -271,9 +270,7 @@ class CallPurePackedOp(
     def check(cls, args: OpArgs, results: Sequence[StructInfo]) -> None:
         check_arg_spec(args)
         if results[0] == Tuple():
-            raise ArgumentError(
-                f"{args.op}: a call without effects gives a value, but its result is an empty tuple"
-            )
+            raise ArgumentError(f"{args.op}: a call without effects gives a value, but its result is an empty tuple")
         check_rule(args, results[0])
 
 
@@ -312,9 +309,7 @@ def check_arg_spec(args: OpArgs) -> None:
         raise ArgumentError(f"{args.op}: arg_spec has {units} operands, the op {len(operands)}")
     for item in spec:
         if not isinstance(item, ir.UnitAttr | ir.StringAttr | ir.IntegerAttr | ir.FloatAttr | ir.BoolAttr):
-            raise ArgumentError(
-                f"{args.op}: arg_spec entry {item} is no literal (string, int, float, bool) or unit"
-            )
+            raise ArgumentError(f"{args.op}: arg_spec entry {item} is no literal (string, int, float, bool) or unit")
 
 
 def require_destinations(op: str, result: StructInfo) -> None:
@@ -372,9 +367,7 @@ def call_tir(
     return create(CallTirOp, [make_tuple(*args)], attributes, [result_info(out)])[0]  # type: ignore[arg-type]  # make_tuple refuses literals
 
 
-def resolved(
-    op: str, callee: Callee | ExternFunc, tir_vars: Sequence[DimLike]
-) -> tuple[str, func.FuncOp | None]:
+def resolved(op: str, callee: Callee | ExternFunc, tir_vars: Sequence[DimLike]) -> tuple[str, func.FuncOp | None]:
     """The name of a callee, and its function in the module under construction, or None.
 
     Raises `ArgumentError` for `tir_vars` of a registered function.
@@ -438,9 +431,7 @@ def call_dps_packed(
 
 
 @exported()
-def call_packed(
-    func: str | ExternFunc, *args: Value | StaticArg, out: StructInfo | None = None
-) -> Value | None:
+def call_packed(func: str | ExternFunc, *args: Value | StaticArg, out: StructInfo | None = None) -> Value | None:
     """Call the packed function registered as `func`; it may have any effect.
 
     `out` is the struct info of the result (for instance ``Tensor(ndim=1)``, then `match_shape`). If it is None, the
@@ -456,9 +447,7 @@ def call_packed(
 
 
 @exported()
-def call_pure_packed(
-    func: str | ExternFunc, *args: Value | StaticArg, out: StructInfo | None = None
-) -> Value:
+def call_pure_packed(func: str | ExternFunc, *args: Value | StaticArg, out: StructInfo | None = None) -> Value:
     """Call the packed function registered as `func`, which has no effects and allocates its result, `out`.
 
     `out` is optional if `register_infer` has a rule for `func`.
@@ -525,9 +514,7 @@ def _literal(op: str, arg: StaticArg) -> ir.Attribute:
         return ir.FloatAttr.get(ir.F64Type.get(), arg)
     if isinstance(arg, str):
         return ir.StringAttr.get(arg)
-    raise ArgumentError(
-        f"{op}: argument {arg!r} ({type(arg).__name__}) is neither a Relax value nor a literal"
-    )
+    raise ArgumentError(f"{op}: argument {arg!r} ({type(arg).__name__}) is neither a Relax value nor a literal")
 
 
 FRESH = -1

@@ -39,9 +39,7 @@ from relax_mlir.mlir import ext, func, ir
 from relax_mlir.symbolic import Dim
 
 
-class LambdaReturnOp(
-    RelaxOp, name="lambda_return", traits=[ir.IsTerminatorTrait, EndsBlock, OnFunctionValues]
-):
+class LambdaReturnOp(RelaxOp, name="lambda_return", traits=[ir.IsTerminatorTrait, EndsBlock, OnFunctionValues]):
     """Terminator of `relax.lambda`: the value that the function returns."""
 
     value: ext.Operand[Any]
@@ -137,9 +135,7 @@ class InvokeClosureOp(RelaxOp, name="invoke_closure", traits=[HasEffect, Invokes
         check_invocation(args)
 
 
-class InvokePureClosureOp(
-    RelaxOp, name="invoke_pure_closure", traits=[ext.Pure, InvokesClosure, OnFunctionValues]
-):
+class InvokePureClosureOp(RelaxOp, name="invoke_pure_closure", traits=[ext.Pure, InvokesClosure, OnFunctionValues]):
     """Call of a function value without effects. `args` is a tuple."""
 
     closure: ext.Operand[Any]
@@ -150,9 +146,7 @@ class InvokePureClosureOp(
     def check(cls, args: OpArgs, results: Sequence[StructInfo]) -> None:
         info = check_invocation(args)
         if not info.pure:
-            raise ArgumentError(
-                f"{args.op}: the function is {info}, which may have effects: use invoke_closure"
-            )
+            raise ArgumentError(f"{args.op}: the function is {info}, which may have effects: use invoke_closure")
 
 
 def check_invocation(args: OpArgs) -> Callable:
@@ -196,9 +190,7 @@ def invocation_result(op: str, info: Callable, args: Sequence[StructInfo]) -> St
     missing = sorted(info.own_symbols() - set(mapping))
     result = substitute(info.result, mapping)
     if any(name in missing for name in result.symbols()):
-        raise ShapeError(
-            f"{op}: the size '{missing[0]}' of the result {info.result} is not known: give 'out'"
-        )
+        raise ShapeError(f"{op}: the size '{missing[0]}' of the result {info.result} is not known: give 'out'")
     return result
 
 
@@ -208,9 +200,7 @@ def closure_info(
     """Struct info of a closure of a function with these parameters, the last of which are bound to `captured`."""
     free = len(params) - len(captured)
     if free < 0:
-        raise ArgumentError(
-            f"make_closure: {len(captured)} values are captured, the function takes {len(params)}"
-        )
+        raise ArgumentError(f"make_closure: {len(captured)} values are captured, the function takes {len(params)}")
     mapping: dict[str, Any] = {**bind_symbols(params[free:], captured)}
     taken = {symbol for info in captured for symbol in info.symbols()}
     for symbol in {s for info in params[:free] for s in info.symbols()} - set(mapping):

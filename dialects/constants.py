@@ -183,9 +183,7 @@ def dense_elements(
     return np.array(attribute).astype(dtype.numpy, copy=False).reshape(shape)
 
 
-def _from_resource(
-    attribute: ir.Attribute, dtype: dtypes.DType, shape: tuple[int, ...]
-) -> np.ndarray[Any, Any]:
+def _from_resource(attribute: ir.Attribute, dtype: dtypes.DType, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
     """Read a resource of parsed text by printing it: the bindings give no access to its bytes.
 
     A blob is printed as hexadecimal digits: four bytes of alignment, then the elements.

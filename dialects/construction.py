@@ -154,14 +154,10 @@ def abandoned(op: ir.Operation) -> ir.Operation:
     """Detach `op` from its block; outside values that it uses become block arguments inside it."""
     whole = op.operation
     inside: set[ir.Value] = {value for item in _ops_in(whole) for value in item.results}
-    inside.update(
-        a for item in _ops_in(whole) for region in item.regions for b in region.blocks for a in b.arguments
-    )
+    inside.update(a for item in _ops_in(whole) for region in item.regions for b in region.blocks for a in b.arguments)
     for region in whole.regions:
         # One argument per region: MLIR frees a region before it visits the next one.
-        nested = [
-            item for block in region.blocks for view in block.operations for item in _ops_in(view.operation)
-        ]
+        nested = [item for block in region.blocks for view in block.operations for item in _ops_in(view.operation)]
         if nested:
             _cut(nested, inside, region.blocks[0], whole.location)
     _cut([whole], set(), entry_block(whole), whole.location)

@@ -33,9 +33,7 @@ def if_then_else(condition: Value, then: Branch, otherwise: Branch) -> Value:
     expect("if_then_else: 'condition'", condition, Value, "a Relax value")
     for name, branch in (("then", then), ("otherwise", otherwise)):
         if not callable(branch):
-            raise ArgumentError(
-                f"if_then_else: '{name}' is {branch!r}, expected a function that emits the branch"
-            )
+            raise ArgumentError(f"if_then_else: '{name}' is {branch!r}, expected a function that emits the branch")
     return choose(flag_of("if_then_else", condition), then, otherwise)
 
 
@@ -58,9 +56,7 @@ def choose(flag: ir.Value, then: Branch, otherwise: Branch) -> Value:
         taken = _emit(then, probe.then_block)
         other = _emit(otherwise, probe.else_block)
         result = _same(taken.struct_info, other.struct_info)
-    final = ir.Operation.create(
-        "scf.if", results=[result.to_type()], operands=[flag], regions=2, loc=location
-    )
+    final = ir.Operation.create("scf.if", results=[result.to_type()], operands=[flag], regions=2, loc=location)
     for index, (value, block) in enumerate(((taken, probe.then_block), (other, probe.else_block))):
         with ir.InsertionPoint(block), location:
             scf.YieldOp([value.ssa])
@@ -119,9 +115,7 @@ def for_loop(
 
 
 @exported()
-def while_loop(
-    condition: Callable[..., Value], body: Callable[..., Any], init: ValueLike | Sequence[ValueLike]
-) -> Any:  # noqa: ANN401 - one value or a tuple of them, as `init`
+def while_loop(condition: Callable[..., Value], body: Callable[..., Any], init: ValueLike | Sequence[ValueLike]) -> Any:  # noqa: ANN401 - one value or a tuple of them, as `init`
     """Repeat ``carried = body(*carried)`` while ``condition(*carried)``, a rank-0 bool tensor, is true.
 
     The values that `body` returns must have the struct infos of `init`. One `init` gives one value, a sequence gives a
@@ -153,9 +147,7 @@ def build_for(
     if not isinstance(counted, int) or counted <= 0:
         raise ArgumentError(f"for_loop: the step is {counted}; loops count upwards, by a positive int")
     if isinstance(lower, int) and lower < 0:
-        raise ArgumentError(
-            f"for_loop: the loop begins at {lower}; it counts from 0 or more, so subtract in the body"
-        )
+        raise ArgumentError(f"for_loop: the loop begins at {lower}; it counts from 0 or more, so subtract in the body")
     location = user_location()
     operands = [as_integer("for_loop", b).ssa for b in (lower, upper, step)]
     fresh = _fresh_symbol(symbol)
@@ -182,12 +174,9 @@ def build_while(
     """`while_loop` on values, with a condition that returns an ``i1``."""
     location = user_location()
     types = [value.ssa.type for value in init]
-    loop = ir.Operation.create(
-        "scf.while", results=types, operands=[v.ssa for v in init], regions=2, loc=location
-    )
+    loop = ir.Operation.create("scf.while", results=types, operands=[v.ssa for v in init], regions=2, loc=location)
     before, after = (
-        region.blocks.append(*types, arg_locs=[renamed(name, location) for name in names])
-        for region in loop.regions
+        region.blocks.append(*types, arg_locs=[renamed(name, location) for name in names]) for region in loop.regions
     )
     with unfinished(loop, "a loop"):
         with inserting(before, "the condition of a loop"):
@@ -199,10 +188,7 @@ def build_while(
 
 
 def _yield(values: Carried, init: Carried, names: Sequence[str], location: ir.Location) -> None:
-    given = [
-        agreed(name, value, first.struct_info).ssa
-        for name, value, first in zip(names, values, init, strict=True)
-    ]
+    given = [agreed(name, value, first.struct_info).ssa for name, value, first in zip(names, values, init, strict=True)]
     ir.Operation.create("scf.yield", operands=given, loc=location)
 
 

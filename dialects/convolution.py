@@ -191,9 +191,7 @@ class Convolution:
             return size
         padded = image + padding
         if symbolic.prove_less_equal(padded + 1, reach):
-            raise ShapeError(
-                f"{where} reaches over {dim_text(reach)}, but the padded data has size {dim_text(padded)}"
-            )
+            raise ShapeError(f"{where} reaches over {dim_text(reach)}, but the padded data has size {dim_text(padded)}")
         return symbolic.floordiv(padded - reach, self.strides[axis]) + 1
 
     def _check_channels(self, channels: Dim | None, inputs: Dim | None, outputs: Dim | None) -> None:
@@ -226,9 +224,7 @@ def numbers_of(args: OpArgs, name: str, count: int, *, least: int) -> tuple[int,
     """Attribute `name`, `count` integers ≥ `least`; else raises `ArgumentError`."""
     found = tuple(args.ints_attr(name))
     if len(found) != count or any(number < least for number in found):
-        raise ArgumentError(
-            f"{args.op}: {name} is {list(found)}, expected {count} integers that are at least {least}"
-        )
+        raise ArgumentError(f"{args.op}: {name} is {list(found)}, expected {count} integers that are at least {least}")
     return found
 
 

@@ -220,9 +220,7 @@ def full_like(x: Value, fill_value: ValueLike, dtype: str | DType | None = None)
 
 
 @exported()
-def arange(
-    start: Number, end: Number | None = None, step: Number = 1, dtype: str | DType | None = None
-) -> Value:
+def arange(start: Number, end: Number | None = None, step: Number = 1, dtype: str | DType | None = None) -> Value:
     """The numbers from `start` to `end` (see `ArangeOp`); ``arange(end)`` starts at 0.
 
     Strings are symbolic expressions. `dtype` defaults to float32 if a bound is a float, else int64.
@@ -416,9 +414,7 @@ class OneHotOp(RelaxOp, name="one_hot", traits=[ext.Pure]):
 
 
 @exported()
-def one_hot(
-    indices: ValueLike, on_value: ValueLike, off_value: ValueLike, depth: DimLike, axis: int = -1
-) -> Value:
+def one_hot(indices: ValueLike, on_value: ValueLike, off_value: ValueLike, depth: DimLike, axis: int = -1) -> Value:
     """Vectors with `on_value` at `indices` and `off_value` at all others (see `OneHotOp`).
 
     Python numbers become float32, int64 or bool, or take the dtype of the other value if that is a tensor.

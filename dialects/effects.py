@@ -50,9 +50,7 @@ class AssertOp(RelaxOp, name="assert_op", traits=[*EVERY_FORM, HasEffect, ListsA
                 raise ArgumentError(f"{args.op}: 'values' are given without a 'relation' between them")
             condition = shown.pop(0) if shown else None
             if not _is_condition(condition):
-                raise ArgumentError(
-                    f"{args.op}: the condition is {condition}, expected a bool tensor of rank 0"
-                )
+                raise ArgumentError(f"{args.op}: the condition is {condition}, expected a bool tensor of rank 0")
         else:
             if args.str_attr("relation") not in RELATIONS:
                 raise ArgumentError(
@@ -74,9 +72,7 @@ def _is_scalar(info: StructInfo | None) -> bool:
 
 
 def _is_condition(info: StructInfo | None) -> bool:
-    return (
-        isinstance(info, Tensor) and info.shape == () and info.dtype is not None and info.dtype.kind == "bool"
-    )
+    return isinstance(info, Tensor) and info.shape == () and info.dtype is not None and info.dtype.kind == "bool"
 
 
 def literal_format(text: str) -> str:

@@ -56,9 +56,7 @@ Operand: TypeAlias = Annotated[ir.Value, Parameter(_ANY, _operand, ValueLike, "V
 PeerOperand: TypeAlias = Annotated[ir.Value, Parameter(_ANY, _operand, ValueLike, "ValueLike", is_peer=True)]
 """A value, an array, or a number, which takes the dtype of the first tensor among the peers."""
 
-OptionalOperand: TypeAlias = Annotated[
-    ir.Value | None, Parameter(_ANY, _operand, ValueLike | None, "ValueLike | None")
-]
+OptionalOperand: TypeAlias = Annotated[ir.Value | None, Parameter(_ANY, _operand, ValueLike | None, "ValueLike | None")]
 """A value or an array that `RelaxOp.prepare` sets if None is given."""
 
 ValueOperand: TypeAlias = Annotated[ir.Value, Parameter(_ANY, _value, Value, "Value")]
@@ -97,9 +95,7 @@ Floats: TypeAlias = Annotated[
 
 Text: TypeAlias = Annotated[str, Parameter(ir.StringAttr, text_attr, str, "str")]
 
-TextOrDefault: TypeAlias = Annotated[
-    str | None, Parameter(ir.StringAttr, text_attr, str | None, "str | None")
-]
+TextOrDefault: TypeAlias = Annotated[str | None, Parameter(ir.StringAttr, text_attr, str | None, "str | None")]
 """A string that `RelaxOp.prepare` sets if None is given."""
 
 DTypeName: TypeAlias = Annotated[str | DType, Parameter(ir.TypeAttr, _dtype, str | DType, "str | DType")]

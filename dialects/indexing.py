@@ -202,9 +202,7 @@ class GatherNdOp(RelaxOp, name="gather_nd", traits=[ext.Pure]):
         if batch < 0:
             raise ArgumentError(f"{args.op}: batch_dims is {batch}, expected an integer from 0 on")
         if indices.ndim is not None and indices.ndim <= batch:
-            raise ShapeError(
-                f"{args.op}: operand 'indices' is {indices}, expected more than {batch} dimensions"
-            )
+            raise ShapeError(f"{args.op}: operand 'indices' is {indices}, expected more than {batch} dimensions")
         count = None if indices.shape is None else indices.shape[-1]
         if data.shape is None or indices.shape is None or count is None:
             return Tensor(None, data.dtype)
@@ -249,16 +247,12 @@ def check_elements(args: OpArgs, data: Tensor, indices: Tensor) -> None:
     if data.shape is None or indices.shape is None:
         return
     if len(indices.shape) != rank:
-        raise ShapeError(
-            f"{args.op}: operand 'indices' is {indices}, expected the {rank} dimensions of 'data', {data}"
-        )
+        raise ShapeError(f"{args.op}: operand 'indices' is {indices}, expected the {rank} dimensions of 'data', {data}")
     for number, (has, wanted) in enumerate(zip(data.shape, indices.shape, strict=True)):
         if number == axis or has is None or wanted is None:
             continue
         if symbolic.prove_less_equal(has + 1, wanted):
-            raise ShapeError(
-                f"{args.op}: dimension {number} of 'indices' is {wanted}, more than {has}, that of 'data'"
-            )
+            raise ShapeError(f"{args.op}: dimension {number} of 'indices' is {wanted}, more than {has}, that of 'data'")
 
 
 def vector_length(args: OpArgs, count: Dim, most: int, data: Tensor) -> int:
@@ -280,9 +274,7 @@ def common_shape(args: OpArgs, index: int, data: Tensor) -> tuple[tuple[Dim | No
         raise ArgumentError(f"{args.op}: operand 'indices' is an empty tuple, expected tensors of indices")
     for number, tensor in enumerate(indices):
         if tensor.dtype is not None and not tensor.dtype.is_integer:
-            raise DTypeError(
-                f"{args.op}: operand 'indices[{number}]' has dtype {tensor.dtype}, expected an integer"
-            )
+            raise DTypeError(f"{args.op}: operand 'indices[{number}]' has dtype {tensor.dtype}, expected an integer")
     if data.ndim is not None and len(indices) > data.ndim:
         raise ShapeError(f"{args.op}: {len(indices)} tensors of indices for 'data', which is {data}")
     return broadcast(args.op, *(tensor.shape for tensor in indices)), len(indices)
@@ -395,16 +387,12 @@ def _check_reduction(args: OpArgs, data: Tensor, known: Sequence[str] = REDUCTIO
     if reduction not in known:
         raise ArgumentError(f"{args.op}: reduction is '{reduction}', expected one of {', '.join(known)}")
     if data.dtype is not None and data.dtype.kind == "bool" and reduction in ("add", "mul", "mean"):
-        raise DTypeError(
-            f"{args.op}: operand 'data' has dtype bool, which the reduction '{reduction}' does not take"
-        )
+        raise DTypeError(f"{args.op}: operand 'data' has dtype bool, which the reduction '{reduction}' does not take")
 
 
 def _check_broadcasts(args: OpArgs, values: Sequence[Dim | None], whole: Sequence[Dim | None]) -> None:
     """Raise `ShapeError` unless `values` broadcasts to `whole`, as far as both are known."""
-    shapes = (
-        f"operand 'values' has shape {shape_text(values)}, which does not broadcast to {shape_text(whole)}"
-    )
+    shapes = f"operand 'values' has shape {shape_text(values)}, which does not broadcast to {shape_text(whole)}"
     if len(values) > len(whole):
         raise ShapeError(f"{args.op}: {shapes}")
     for own, wanted in zip(values, whole[len(whole) - len(values) :], strict=True):

@@ -47,9 +47,7 @@ class MatmulOp(RelaxOp, name="matmul", traits=[ext.Pure, MultipliesMatrices]):
         x1, x2 = args.tensor(0), args.tensor(1)
         dtype = common_dtype(args, (0, 1))
         if not args.is_unit("out_dtype"):
-            dtype = _wider(
-                args.op, dtype, dtypes.from_element_type(ir.TypeAttr(args.attrs["out_dtype"]).value)
-            )
+            dtype = _wider(args.op, dtype, dtypes.from_element_type(ir.TypeAttr(args.attrs["out_dtype"]).value))
         return Tensor(_matmul_shape(args.op, x1.shape, x2.shape), dtype)
 
     @classmethod
@@ -63,9 +61,7 @@ class MatmulOp(RelaxOp, name="matmul", traits=[ext.Pure, MultipliesMatrices]):
 
 def _wider(op: str, dtype: DType | None, wanted: DType) -> DType:
     if dtype is not None and (dtype.kind != wanted.kind or wanted.bits < dtype.bits):
-        raise DTypeError(
-            f"{op}: out_dtype {wanted} is no wider {dtype.kind} than the operands' dtype {dtype}"
-        )
+        raise DTypeError(f"{op}: out_dtype {wanted} is no wider {dtype.kind} than the operands' dtype {dtype}")
     if dtype is not None and wanted != dtype and wanted.bits == dtype.bits:
         raise DTypeError(f"{op}: out_dtype {wanted} cannot hold the operands' dtype {dtype}")
     return wanted
@@ -158,9 +154,7 @@ def parsed(subscripts: str, count: int) -> Subscripts:
     given, arrow, result = subscripts.replace(" ", "").partition("->")
     operands = tuple(given.split(","))
     if len(operands) != count:
-        raise ArgumentError(
-            f"einsum: '{subscripts}' names the axes of {len(operands)} tensors, {count} are given"
-        )
+        raise ArgumentError(f"einsum: '{subscripts}' names the axes of {len(operands)} tensors, {count} are given")
     for text in (*operands, result):
         before, _, after = text.partition(ELLIPSIS)
         if not all(c in string.ascii_letters for c in before + after):
@@ -203,9 +197,7 @@ def _dtype(args: OpArgs, tensors: Sequence[Tensor]) -> DType | None:
     dtype: DType | None = None
     for number, tensor in enumerate(tensors):
         if tensor.dtype is not None and tensor.dtype.kind == "bool":
-            raise DTypeError(
-                f"{args.op}: operand 'tensors[{number}]' has dtype bool, expected a number; use astype"
-            )
+            raise DTypeError(f"{args.op}: operand 'tensors[{number}]' has dtype bool, expected a number; use astype")
         if dtype is not None and tensor.dtype is not None:
             promote(dtype, tensor.dtype, args.op)
         dtype = dtype or tensor.dtype

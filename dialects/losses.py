@@ -96,9 +96,7 @@ def check_nll_loss(args: OpArgs, first: int) -> None:
         raise ShapeError(f"{args.op}: operand 'weights' is {weights}, expected one dimension")
     shape = predictions.shape
     if predictions.ndim == 0:
-        raise ShapeError(
-            f"{args.op}: operand 'predictions' is {predictions}, expected the classes as a dimension"
-        )
+        raise ShapeError(f"{args.op}: operand 'predictions' is {predictions}, expected the classes as a dimension")
     if shape is None:
         return
     require_same(args, first + 2, (shape[0 if len(shape) == 1 else 1],), "the classes of 'predictions'")

@@ -78,14 +78,10 @@ def resolve_slice(begin: Dim, end: Dim, stride: int, size: Dim, *, inbound: bool
     first, last = resolved(begin), resolved(end)
     # Each bound is clamped on the side where it would add elements; beyond the other side there are none.
     if stride > 0:
-        first, last = (
-            (first, last) if inbound else (symbolic.maximum(first, low), symbolic.minimum(last, high))
-        )
+        first, last = (first, last) if inbound else (symbolic.maximum(first, low), symbolic.minimum(last, high))
         distance = last - first
     else:
-        first, last = (
-            (first, last) if inbound else (symbolic.minimum(first, high), symbolic.maximum(last, low))
-        )
+        first, last = (first, last) if inbound else (symbolic.minimum(first, high), symbolic.maximum(last, low))
         distance = first - last
     is_short = abs(stride) <= _LONGEST
     count = symbolic.ceildiv(distance, abs(stride)) if is_short else symbolic.minimum(distance, 1)
@@ -136,9 +132,7 @@ def permutation(args: OpArgs, rank: int) -> list[int]:
         return list(reversed(range(rank)))
     given = args.ints_attr("axes")
     if len(given) != rank:
-        raise ShapeError(
-            f"{args.op}: axes {given} are no permutation of the dimensions of a tensor of rank {rank}"
-        )
+        raise ShapeError(f"{args.op}: axes {given} are no permutation of the dimensions of a tensor of rank {rank}")
     return normalize_axes(args.op, given, rank)
 
 
@@ -168,9 +162,7 @@ class BroadcastToOp(RelaxOp, name="broadcast_to", traits=[ext.Pure]):
                 continue
             if symbolic.prove_not_equal(dim, wanted) and isinstance(dim, int):
                 raise ShapeError(f"{where}: dimension {axis} is {dim}, neither 1 nor {wanted}")
-            raise ShapeError(
-                f"{where}: cannot tell whether {dim} equals {wanted}; match_shape the tensor first"
-            )
+            raise ShapeError(f"{where}: cannot tell whether {dim} equals {wanted}; match_shape the tensor first")
         return Tensor(target, x.dtype)
 
 
@@ -228,11 +220,7 @@ def _joined(
         return total if len(known) == len(dims) else None
     for dim in known[1:]:
         if not symbolic.prove_equal(known[0], dim):
-            hint = (
-                ""
-                if symbolic.prove_not_equal(known[0], dim)
-                else "provably equal; match_shape one of them first"
-            )
+            hint = "" if symbolic.prove_not_equal(known[0], dim) else "provably equal; match_shape one of them first"
             raise ShapeError(
                 f"{op}: shapes {_texts(shapes)}: dimension {index} is {known[0]} and {dim}, which are not "
                 + (hint or "equal")
@@ -632,9 +620,7 @@ class StackOp(RelaxOp, name="stack", traits=[ext.Pure]):
             if len(tensor.shape) != rank:
                 raise ShapeError(f"{args.op}: operand 'tensors[{number}]' is {tensor}, expected rank {rank}")
             for place, (first, other) in enumerate(zip(dims, tensor.shape, strict=True)):
-                check_equal(
-                    args, f"dimension {place} of the first tensor and of 'tensors[{number}]'", first, other
-                )
+                check_equal(args, f"dimension {place} of the first tensor and of 'tensors[{number}]'", first, other)
                 dims[place] = other if first is None else first
         return Tensor((*dims[:axis], len(tensors), *dims[axis:]), dtype)
 
@@ -733,8 +719,7 @@ class ReverseSequenceOp(RelaxOp, name="reverse_sequence", traits=[ext.Pure]):
         if data.shape is None:
             return data
         along, batch = (
-            normalize_axis(args.op, args.int_attr(name), len(data.shape), name)
-            for name in ("seq_axis", "batch_axis")
+            normalize_axis(args.op, args.int_attr(name), len(data.shape), name) for name in ("seq_axis", "batch_axis")
         )
         if along == batch:
             raise ShapeError(f"{args.op}: seq_axis and batch_axis are both {along}")

@@ -74,9 +74,7 @@ class AllocStorageBase(RelaxOp):
     def infer(cls, args: OpArgs) -> Inferred:
         size = args.shape(0)
         if size.values is not None and len(size.values) != 1:
-            raise ShapeError(
-                f"{args.op}: operand 'size' is {shape_text(size.values)}, expected one number of bytes"
-            )
+            raise ShapeError(f"{args.op}: operand 'size' is {shape_text(size.values)}, expected one number of bytes")
         if args.int_attr("device") < 0:
             raise ArgumentError(f"{args.op}: device {args.int_attr('device')} is negative")
         dtype_of(args, "dtype")
@@ -148,9 +146,7 @@ class MemoryKillStorageOp(
         return []
 
 
-class MemoryCopyOp(
-    RelaxOp, name="memory_copy", traits=[OnMemory, HasEffect, KeptInExplicitMemory, ReadsTensors]
-):
+class MemoryCopyOp(RelaxOp, name="memory_copy", traits=[OnMemory, HasEffect, KeptInExplicitMemory, ReadsTensors]):
     """Copy the elements of `source` into `destination`, a tensor of the same shape and dtype."""
 
     source: ValueOperand
@@ -167,9 +163,7 @@ class MemoryCopyOp(
         return []
 
 
-class CallPrimOp(
-    RelaxOp, name="call_prim", traits=[HasEffect, KeptInExplicitMemory, KeptInShapeHeap, ReadsTensors]
-):
+class CallPrimOp(RelaxOp, name="call_prim", traits=[HasEffect, KeptInExplicitMemory, KeptInShapeHeap, ReadsTensors]):
     """Call of a prim func on buffers: `args` is the tuple of its inputs and then its outputs.
 
     The last `outputs` fields are filled. If the prim func also takes symbolic integers, `vm.call_tir_dyn` calls it.

@@ -307,9 +307,7 @@ class AttentionOp(AttentionBase, name="nn_attention", traits=[ext.Pure, IsAttent
     result: ext.Result[Any]
 
 
-class AttentionBiasOp(
-    AttentionBase, name="nn_attention_bias", traits=[ext.Pure, IsAttention, MultipliesMatrices]
-):
+class AttentionBiasOp(AttentionBase, name="nn_attention_bias", traits=[ext.Pure, IsAttention, MultipliesMatrices]):
     """`AttentionOp` with a `bias` added to the scaled scores; it broadcasts to ``(b, h, s, t)``.
 
     Example: a mask of padded keys is a bias of shape ``(b, 1, 1, t)``, 0 or a large negative number.
@@ -424,9 +422,7 @@ def _channel_norm(args: OpArgs) -> Tensor:
     rank = len(data.shape)
     channel = normalize_axis(args.op, channel, rank, "channel_axis")
     if channel in normalize_axes(args.op, axes, rank):
-        raise ArgumentError(
-            f"{args.op}: channel_axis {channel} is one of the axes {axes}; leave it out of them"
-        )
+        raise ArgumentError(f"{args.op}: channel_axis {channel} is one of the axes {axes}; leave it out of them")
     check_parameter(args, 1, [channel])
     check_parameter(args, 2, [channel])
     return data

@@ -26,9 +26,7 @@ def integer(value: object, what: str) -> int:
         known = known_dimension(value)
         if not isinstance(known, int):
             shown = value.struct_info if known is None else known
-            raise ArgumentError(
-                f"{what} is {shown}, a value of the program; it is an int that is written out"
-            )
+            raise ArgumentError(f"{what} is {shown}, a value of the program; it is an int that is written out")
         return known
     found = None if isinstance(value, np.bool_) else as_int(value)
     if found is None:

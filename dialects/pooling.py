@@ -162,9 +162,7 @@ class Pooling:
         flags = args.bool_attr("ceil_mode"), args.bool_attr("count_include_pad")
         data = args.tensor(0)
         if data.ndim is not None and data.ndim != count + 2:
-            raise ShapeError(
-                f"{args.op}: operand 'data' is {data}, expected {count + 2} dimensions ({layout})"
-            )
+            raise ShapeError(f"{args.op}: operand 'data' is {data}, expected {count + 2} dimensions ({layout})")
         found = cls(
             *(args.op, spatial, size, strides, padding[:count], padding[count:], dilation),
             *(*flags, layout, out, Tensor(None, data.dtype, ndim=count + 2)),
@@ -198,9 +196,7 @@ class Pooling:
 def has_windows(count: Callable[[Dim], Dim | None], size: Dim) -> bool:
     """True if `count`, which grows with the size of the data, is provably positive for `size`, or for all but 0."""
     some_size = symbolic.symbol("some_size") + 1
-    return any(
-        found is not None and symbolic.prove_less_equal(1, found) for found in (count(some_size), count(size))
-    )
+    return any(found is not None and symbolic.prove_less_equal(1, found) for found in (count(some_size), count(size)))
 
 
 # -- builders --------------------------------------------------------------------------------------------------
@@ -213,9 +209,7 @@ def _sizes_attr(sizes: Sequence[DimLike], what: str) -> ir.Attribute:
     return dims_attr([as_dim(size) for size in sizes])
 
 
-OutputSize: TypeAlias = Annotated[
-    Sizes, Parameter(ir.ArrayAttr, _sizes_attr, Sizes, "DimLike | Sequence[DimLike]")
-]
+OutputSize: TypeAlias = Annotated[Sizes, Parameter(ir.ArrayAttr, _sizes_attr, Sizes, "DimLike | Sequence[DimLike]")]
 
 
 class AdaptivePoolingOp(RelaxOp):
@@ -239,9 +233,7 @@ class AdaptivePoolingOp(RelaxOp):
         sizes = [dimension(item, f"{what}: 'output_size'[{i}]") for i, item in enumerate(items)]
         if any(isinstance(item, int) and item < 0 for item in sizes):
             raise ArgumentError(f"{what}: 'output_size' is {items}, expected sizes from 0 on")
-        given["output_size"] = (
-            sizes * cls.count if len(sizes) == 1 else sizes
-        )  # one size applies to all dimensions
+        given["output_size"] = sizes * cls.count if len(sizes) == 1 else sizes  # one size applies to all dimensions
 
     @classmethod
     def dim_attributes(cls) -> tuple[str, ...]:

@@ -315,10 +315,6 @@ def against_attributes(op: ir.Operation) -> str:
         dtype = dtypes.DTYPES.get(given.value) if isinstance(given, ir.StringAttr) else None
         if dtype is None or dtype.storage_type() != element:
             return f"{op.name}: {DTYPE} is {given}, expected the name of a dtype with elements of {element}"
-    if (
-        op.name in ALLOCATIONS
-        and SCOPE in op.attributes
-        and not isinstance(op.attributes[SCOPE], ir.StringAttr)
-    ):
+    if op.name in ALLOCATIONS and SCOPE in op.attributes and not isinstance(op.attributes[SCOPE], ir.StringAttr):
         return f"{op.name}: {SCOPE} is {op.attributes[SCOPE]}, expected the name of a memory scope"
     return ""

@@ -76,9 +76,7 @@ def _checked(args: OpArgs, dtype: DType) -> Tensor:
     for index in (1, 2):
         given = args.tensor(index)
         if given.ndim is not None and given.ndim > 1:
-            raise ShapeError(
-                f"{args.op}: operand '{args.name_of(index)}' is {given}, expected a scalar or a vector"
-            )
+            raise ShapeError(f"{args.op}: operand '{args.name_of(index)}' is {given}, expected a scalar or a vector")
         size = given.shape[0] if given.shape else 1
         if size == 1 or size is None or data.shape is None:
             continue

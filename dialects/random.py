@@ -137,9 +137,7 @@ def normal(
 
 
 @exported("random")
-def randint(
-    state: ValueLike, shape: Sequence[DimLike], low: int, high: int, dtype: str | DType = "int64"
-) -> Drawn:
+def randint(state: ValueLike, shape: Sequence[DimLike], low: int, high: int, dtype: str | DType = "int64") -> Drawn:
     """Integers in ``[low, high)``, each the remainder of 64 bits, and the next state.
 
     The probabilities of any two integers differ by at most ``(high - low) / 2**64``, relative to their size.
@@ -149,9 +147,7 @@ def randint(
         raise DTypeError(f"random.randint: dtype is {kind}, expected integers")
     low, high = integer(low, "random.randint: 'low'"), integer(high, "random.randint: 'high'")
     if not 0 < high - low < 2**63:
-        raise ArgumentError(
-            f"random.randint: there are no integers from {low} up to {high}, which is left out"
-        )
+        raise ArgumentError(f"random.randint: there are no integers from {low} up to {high}, which is left out")
     shape = _sizes("randint", shape)
     drawn, after = bits(state, [*shape, 2])
     first, second = (build(AstypeOp, part, "uint64") for part in _columns(drawn, shape, 2))

@@ -179,9 +179,7 @@ def index_map_text(what: str, given: str | Callable[..., Any]) -> str:
     if isinstance(given, str):
         return parse_index_map(what, given).text
     if not callable(given):
-        raise ArgumentError(
-            f"{what}: 'index_map' is {given!r:.60}, expected a function of indices, or its text"
-        )
+        raise ArgumentError(f"{what}: 'index_map' is {given!r:.60}, expected a function of indices, or its text")
     try:
         signature = inspect.signature(given)
     except (TypeError, ValueError) as error:  # many builtins have none
@@ -220,9 +218,7 @@ def parse_index_map(what: str, text: str) -> IndexMap:
         digits = _digits(where, names, item)
         results.append(_told_apart(where, item, digits))
     shown = ", ".join(map(ast.unparse, items))
-    found = IndexMap(
-        f"lambda {', '.join(names)}: ({shown}{',' if len(items) == 1 else ''})", names, tuple(results)
-    )
+    found = IndexMap(f"lambda {', '.join(names)}: ({shown}{',' if len(items) == 1 else ''})", names, tuple(results))
     _check_inputs(where, found)
     return found
 
@@ -261,9 +257,7 @@ def _combined(operator: ast.operator, digits: list[Digit], number: int) -> list[
     if isinstance(operator, ast.FloorDiv):
         if extent is not None and extent % number:
             return None
-        return [
-            replace(digit, lower=digit.lower * number, extent=None if extent is None else extent // number)
-        ]
+        return [replace(digit, lower=digit.lower * number, extent=None if extent is None else extent // number)]
     if not isinstance(operator, ast.Mod) or (extent is not None and extent % number):
         return None
     return [replace(digit, extent=number)]

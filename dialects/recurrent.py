@@ -63,9 +63,7 @@ class RecurrentOp(RelaxOp):
             )
         for name in ("alphas", "betas"):
             if len(floats_of(args, name) or ()) != cls.function_count:
-                raise ArgumentError(
-                    f"{args.op}: {name} has not {cls.function_count} numbers, one for each activation"
-                )
+                raise ArgumentError(f"{args.op}: {name} has not {cls.function_count} numbers, one for each activation")
         if not args.is_unit("clip") and not args.float_attr("clip") > 0:
             raise ArgumentError(f"{args.op}: clip is {args.float_attr('clip')}, expected a number above 0")
         dtype = None
@@ -278,9 +276,7 @@ def gru_steps(
     require_insertion_point("nn.gru_steps")
     attributes = steps_attributes("gru_steps", activations, clip, reverse)
     attributes["reset_after"] = bool_attr(reset_after, "gru_steps: 'reset_after'")
-    return create_one(
-        GruStepsOp, [as_value(v) for v in (gates, recurrent, bias, hidden, lengths)], attributes
-    )
+    return create_one(GruStepsOp, [as_value(v) for v in (gates, recurrent, bias, hidden, lengths)], attributes)
 
 
 @exported("nn")
@@ -307,9 +303,7 @@ def lstm_steps(
 Array = np.ndarray[Any, Any]
 
 
-def rearranged(
-    value: Value, of_elements: Callable[[Array], Array], by_ops: Callable[[Value], Value]
-) -> Value:
+def rearranged(value: Value, of_elements: Callable[[Array], Array], by_ops: Callable[[Value], Value]) -> Value:
     """Apply `by_ops` to `value`, or `of_elements` to the array of a constant, which may return a view of it."""
     made = defining_op(value.ssa)
     if made is None or made.name != ConstantOp.OPERATION_NAME:
@@ -379,11 +373,7 @@ def gru(
     """
     require_insertion_point("nn.gru")
     layer = _Layer("gru", as_value(data), as_value(weight), as_value(recurrent), "rzn", gate_order)
-    own = (
-        build(ZerosOp, [layer.hidden * 3], layer.dtype)
-        if recurrent_bias is None
-        else as_value(recurrent_bias)
-    )
+    own = build(ZerosOp, [layer.hidden * 3], layer.dtype) if recurrent_bias is None else as_value(recurrent_bias)
     return gru_steps(
         layer.gates([bias]),
         layer.steps,
@@ -417,21 +407,15 @@ def rnn(
     require_insertion_point("nn.rnn")
     layer = _Layer("rnn", as_value(data), as_value(weight), as_value(recurrent), "h", "h")
     gates = layer.gates([bias, recurrent_bias])
-    return rnn_steps(
-        gates, layer.steps, layer.state(hidden), layer.lengths(lengths), activations, clip, reverse
-    )
+    return rnn_steps(gates, layer.steps, layer.state(hidden), layer.lengths(lengths), activations, clip, reverse)
 
 
 class _Layer:
     """The operands of a layer, and the operands of its steps."""
 
-    def __init__(
-        self, what: str, data: Value, weight: Value, recurrent: Value, wanted: str, given: str
-    ) -> None:
+    def __init__(self, what: str, data: Value, weight: Value, recurrent: Value, wanted: str, given: str) -> None:
         if not isinstance(given, str) or sorted(given) != sorted(wanted):
-            raise ArgumentError(
-                f"{what}: 'gate_order' is {given!r}, expected an order of the letters {wanted}"
-            )
+            raise ArgumentError(f"{what}: 'gate_order' is {given!r}, expected an order of the letters {wanted}")
         self.what, self.data, self.weight, self.recurrent = what, data, weight, recurrent
         self._order = [given.index(letter) for letter in wanted]
         self.hidden = self._known("recurrent", recurrent, 2, 1)
@@ -482,9 +466,7 @@ class _Layer:
             raise ShapeError(
                 f"{self.what}: dimension 0 of operand 'recurrent' is {dim_text(rows)}, expected {dim_text(wanted)}"
             )
-        return rearranged(
-            self.in_order(self.recurrent), np.transpose, lambda x: build(PermuteDimsOp, x, [1, 0])
-        )
+        return rearranged(self.in_order(self.recurrent), np.transpose, lambda x: build(PermuteDimsOp, x, [1, 0]))
 
     def gates(self, biases: Sequence[ValueLike | None]) -> Value:
         """The products of inputs and weights for all steps, plus biases."""

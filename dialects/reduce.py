@@ -376,8 +376,6 @@ def summed_axes(shape: Sequence[Dim], target: Sequence[Dim]) -> list[int]:
     """The axes of a tensor of `shape` that are summed over."""
     more = len(shape) - len(target)
     ones = [
-        more + axis
-        for axis, (dim, wanted) in enumerate(zip(shape[more:], target, strict=True))
-        if wanted == 1 != dim
+        more + axis for axis, (dim, wanted) in enumerate(zip(shape[more:], target, strict=True)) if wanted == 1 != dim
     ]
     return [*range(more), *ones]

@@ -39,15 +39,11 @@ def shape_operand(shape: ShapeLike, what: str = "") -> Value:
     return bind_shape(shape) if isinstance(shape, Value) else shape_expr(shape)
 
 
-ShapeOperand: TypeAlias = Annotated[
-    ir.Value, Parameter(ext.Operand[Any], shape_operand, ShapeLike, "ShapeLike")
-]
+ShapeOperand: TypeAlias = Annotated[ir.Value, Parameter(ext.Operand[Any], shape_operand, ShapeLike, "ShapeLike")]
 """A shape: dimensions, or a shape value."""
 
 
-class ReshapeOp(
-    RelaxOp, name="reshape", traits=[ext.Pure, IsTransparent, IsView, KeptAtR1, KeptInExplicitMemory]
-):
+class ReshapeOp(RelaxOp, name="reshape", traits=[ext.Pure, IsTransparent, IsView, KeptAtR1, KeptInExplicitMemory]):
     """The elements of `x` in row-major order, in another shape of equal size; a view.
 
     If the sizes are not provably equal, they are compared at run time (`ShapeError`).
@@ -74,9 +70,7 @@ class ReshapeOp(
         return result
 
 
-class FlattenOp(
-    RelaxOp, name="flatten", traits=[ext.Pure, IsTransparent, IsView, KeptAtR1, KeptInExplicitMemory]
-):
+class FlattenOp(RelaxOp, name="flatten", traits=[ext.Pure, IsTransparent, IsView, KeptAtR1, KeptInExplicitMemory]):
     """The elements of `x` in row-major order as a vector; a view. Example: ``(n, 4)`` gives ``(4*n,)``."""
 
     x: Operand
@@ -112,9 +106,7 @@ class ExpandDimsOp(
         return Tensor([1 if axis in inserted else next(rest) for axis in range(rank)], x.dtype)
 
 
-class SqueezeOp(
-    RelaxOp, name="squeeze", traits=[ext.Pure, IsTransparent, IsView, KeptAtR1, KeptInExplicitMemory]
-):
+class SqueezeOp(RelaxOp, name="squeeze", traits=[ext.Pure, IsTransparent, IsView, KeptAtR1, KeptInExplicitMemory]):
     """`x` without the dimensions `axes`, which must be provably 1; a view.
 
     ``unit`` for `axes` removes the dimensions that are the constant 1. Unknown dimensions are checked at run time.
@@ -260,9 +252,7 @@ def shaped(shape: Value, dtype: str | DType = "float32") -> Tensor:
     info = bind_shape(shape).struct_info
     assert isinstance(info, Shape)
     if info.values is None:
-        raise ShapeError(
-            "shaped: the rank of the shape is unknown; declare it, Shape(ndim=…), or match_shape it first"
-        )
+        raise ShapeError("shaped: the rank of the shape is unknown; declare it, Shape(ndim=…), or match_shape it first")
     return Tensor(info.values, dtype)
 
 

@@ -75,9 +75,7 @@ class ConstantOp(
     def infer(cls, args: OpArgs) -> Inferred:
         value = args.attrs["value"]
         if not isinstance(value, ir.DenseElementsAttr) and not constants.is_resource(value):
-            raise ArgumentError(
-                f"{args.op}: value {str(value)[:60]} is neither a dense nor a resource attribute"
-            )
+            raise ArgumentError(f"{args.op}: value {str(value)[:60]} is neither a dense nor a resource attribute")
         return struct_info(value.type)
 
 
@@ -181,8 +179,7 @@ class MatchShapeOp(RelaxOp, name="match_shape", traits=[*EVERY_FORM, IsTranspare
 def _matched_integer(args: OpArgs, pattern: tuple[symbolic.Dim | None, ...]) -> Prim:
     if len(pattern) != 1 or pattern[0] is None:
         raise ShapeError(
-            f"{args.op}: the pattern of an integer is one symbol or expression, such as (n,), not "
-            f"{shape_text(pattern)}"
+            f"{args.op}: the pattern of an integer is one symbol or expression, such as (n,), not {shape_text(pattern)}"
         )
     if not args.is_unit("result_dtype"):
         raise DTypeError(f"{args.op}: an integer has no dtype to match")
@@ -280,8 +277,7 @@ def _check_dataflow(op: ir.Operation) -> None:
         name = inner.operation.name
         if not is_pure(inner.operation):
             raise ArgumentError(
-                f"dataflow: {name} is not pure; dataflow blocks hold pure ops without control flow "
-                "[invariant 4]"
+                f"dataflow: {name} is not pure; dataflow blocks hold pure ops without control flow [invariant 4]"
             )
 
 
@@ -300,9 +296,7 @@ def is_pure(op: ir.Operation) -> bool:
 
 
 @exported()
-def constant(
-    value: np.ndarray[Any, Any] | Scalar, dtype: str | None = None, name: str | None = None
-) -> Value:
+def constant(value: np.ndarray[Any, Any] | Scalar, dtype: str | None = None, name: str | None = None) -> Value:
     """Emit a constant. A C-contiguous array is referenced, not copied: do not change it afterwards.
 
     `dtype` converts the value; by default, Python floats become float32, ints int64 and bools bool. `name` is the name
@@ -313,9 +307,7 @@ def constant(
         default = "bool" if isinstance(value, bool) else "int64" if isinstance(value, int) else "float32"
         value = _converted(value, dtypes.dtype(dtype or default))
     elif not isinstance(value, np.ndarray | np.generic):
-        raise ArgumentError(
-            f"constant: {value!r:.60} ({type(value).__name__}) is neither a number nor an array"
-        )
+        raise ArgumentError(f"constant: {value!r:.60} ({type(value).__name__}) is neither a number nor an array")
     elif dtype is not None:
         value = _converted(value, dtypes.dtype(dtype))
     made = create_one(ConstantOp, [], {"value": constants.to_attribute(np.asarray(value), name)})

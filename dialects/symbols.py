@@ -80,9 +80,7 @@ def bounds_attr(bounds: Bounds) -> ir.DictAttr:
     def entry(value: int | None) -> ir.Attribute:
         return ir.UnitAttr.get() if value is None else ir.IntegerAttr.get(i64, value)
 
-    return ir.DictAttr.get(
-        {name: ir.ArrayAttr.get([entry(low), entry(high)]) for name, (low, high) in bounds.items()}
-    )
+    return ir.DictAttr.get({name: ir.ArrayAttr.get([entry(low), entry(high)]) for name, (low, high) in bounds.items()})
 
 
 def read_bounds(function: func.FuncOp) -> Bounds:
@@ -102,11 +100,7 @@ def _entry(attribute: ir.Attribute) -> Any:  # noqa: ANN401 - checked by `checke
     if not isinstance(attribute, ir.ArrayAttr):
         return attribute
     return [
-        None
-        if isinstance(item, ir.UnitAttr)
-        else int(item.value)
-        if isinstance(item, ir.IntegerAttr)
-        else item
+        None if isinstance(item, ir.UnitAttr) else int(item.value) if isinstance(item, ir.IntegerAttr) else item
         for item in attribute
     ]
 

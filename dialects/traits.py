@@ -262,9 +262,7 @@ def moved_letters(attribute: ir.Attribute, order: Order) -> ir.StringAttr:
     return ir.StringAttr.get("".join(letters[axis] for axis in order))
 
 
-def along_axis(
-    attributes: Mapping[str, ir.Attribute], order: Order, operands: tuple[int, ...] = (0,)
-) -> Reordered:
+def along_axis(attributes: Mapping[str, ir.Attribute], order: Order, operands: tuple[int, ...] = (0,)) -> Reordered:
     """The permuted call of an op with the attribute `axis`, whose result has the dimensions of the data."""
     return Reordered(operands, (order,), {"axis": moved_axis(attributes["axis"], order)})
 

@@ -178,9 +178,7 @@ class Tensor(StructInfo):
             shape = unknown_dims("Tensor", ndim)
         dims = None if shape is None else tuple(as_dim(d) for d in shape)
         if ndim is not None and dims is not None and len(dims) != ndim:
-            raise ShapeError(
-                f"Tensor: ndim is {ndim}, but shape {shape_text(dims)} has {len(dims)} dimensions"
-            )
+            raise ShapeError(f"Tensor: ndim is {ndim}, but shape {shape_text(dims)} has {len(dims)} dimensions")
         element = None if dtype is None else dtypes.dtype(dtype)
         if dims is not None:
             check_bytes(dims, 1 if element is None else element.itemsize, lambda: shape_text(dims))
@@ -501,9 +499,7 @@ def _callable(type_: CallableType) -> Callable:
         return Callable(pure=pure.value)
     params = list(inputs) if isinstance(inputs, ir.ArrayAttr) else [inputs]
     if not all(isinstance(item, ir.TypeAttr) for item in [*params, result]):
-        raise _invalid(
-            type_, "its parameters are an array of types and its result is a type, or both are unit"
-        )
+        raise _invalid(type_, "its parameters are an array of types and its result is a type, or both are unit")
     try:
         *infos, returned = [struct_info(ir.TypeAttr(item).value) for item in [*params, result]]
     except RelaxError as error:
@@ -555,7 +551,5 @@ def substitute(info: StructInfo, mapping: dict[str, Any]) -> StructInfo:
     if isinstance(info, Callable) and info.params is not None and info.result is not None:
         own = info.own_symbols()
         outer = {name: dim for name, dim in mapping.items() if name not in own}
-        return Callable(
-            [substitute(p, outer) for p in info.params], substitute(info.result, outer), info.pure
-        )
+        return Callable([substitute(p, outer) for p in info.params], substitute(info.result, outer), info.pure)
     return info

@@ -37,9 +37,7 @@ OTHER_NAMES = {
     "to": "op.astype(x, dtype)",
     "float": 'op.astype(x, "float32")',
     "int": 'op.astype(x, "int32")',
-    **dict.fromkeys(
-        ("item", "numpy", "tolist"), "return the value from the function: it has no elements before"
-    ),
+    **dict.fromkeys(("item", "numpy", "tolist"), "return the value from the function: it has no elements before"),
 }
 """Attributes of NumPy and PyTorch tensors, each with the alternative to write."""
 
@@ -72,9 +70,7 @@ class PythonProtocols:
     def __round__(self, digits: int | None = None) -> Any:  # noqa: ANN401 - a value
         if digits is None:
             return self._op("round")
-        self._is_no_number(
-            f"op.round rounds to integers, so write op.round(x * c) / c with c = 10.0**{digits}"
-        )
+        self._is_no_number(f"op.round rounds to integers, so write op.round(x * c) / c with c = 10.0**{digits}")
 
     def __trunc__(self) -> Any:  # noqa: ANN401 - a value
         return self._op("trunc")
@@ -102,9 +98,7 @@ class PythonProtocols:
         raise ArgumentError("values do not change; op.strided_slice and op.concat make new ones")
 
     def __array__(self, *arguments: object, **named: object) -> np.ndarray[Any, Any]:
-        raise ArgumentError(
-            f"{self!r} has no elements before it is run: use the functions of op, not NumPy's"
-        )
+        raise ArgumentError(f"{self!r} has no elements before it is run: use the functions of op, not NumPy's")
 
     def __dlpack__(self, *arguments: object, **named: object) -> object:
         raise ArgumentError(f"{self!r} has no elements before it is run: return it from the function")
@@ -248,9 +242,7 @@ class Value(PythonProtocols):
     def ssa(self) -> ir.Value:
         """The SSA value; raises `ArgumentError` if the function being built may not use it."""
         if self._ssa is None:
-            raise ArgumentError(
-                f"{self!r} is not bound yet: use it inside the function that has it as a parameter"
-            )
+            raise ArgumentError(f"{self!r} is not bound yet: use it inside the function that has it as a parameter")
         if self._frame is not None:
             self._frame.check(self)
         return self._ssa
@@ -353,9 +345,7 @@ class Value(PythonProtocols):
         if len(args) == 2 and is_torch(args[0]):
             return NotImplemented
         name = getattr(function, "__name__", "")
-        raise ArgumentError(
-            f"torch.{name} computes now, a Relax value is known at run time only: use the ops of op"
-        )
+        raise ArgumentError(f"torch.{name} computes now, a Relax value is known at run time only: use the ops of op")
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - it raises
         if name.startswith("_"):
@@ -521,9 +511,7 @@ def require_insertion_point(what: str) -> ir.InsertionPoint:
     try:
         return ir.InsertionPoint.current
     except ValueError:
-        raise ArgumentError(
-            f"{what}: no function is being built; call it inside `with bb.function(...)`"
-        ) from None
+        raise ArgumentError(f"{what}: no function is being built; call it inside `with bb.function(...)`") from None
 
 
 def as_value(value: ValueLike, like: StructInfo | None = None, what: str = "the constant") -> Value:
@@ -538,11 +526,7 @@ def as_value(value: ValueLike, like: StructInfo | None = None, what: str = "the 
     if isinstance(value, np.ndarray | np.generic):
         return _constant(np.asarray(value))
     if not isinstance(value, bool | int | float):
-        hint = (
-            "; op.const(numpy.array(...)) makes a constant of numbers"
-            if isinstance(value, list | tuple)
-            else ""
-        )
+        hint = "; op.const(numpy.array(...)) makes a constant of numbers" if isinstance(value, list | tuple) else ""
         raise ArgumentError(f"cannot make a Relax value of {value!r:.60} ({type(value).__name__}){hint}")
     if not isinstance(like, Tensor) or like.dtype is None:
         raise DTypeError(f"the dtype of the constant {value!r} is unclear; write op.const({value!r}, dtype)")
@@ -561,9 +545,7 @@ def _checked_scalar(value: Scalar, like: Tensor, what: str) -> np.ndarray:
     return np.asarray(value, dtype=like.dtype.numpy)
 
 
-def as_values(
-    *values: ValueLike, of: type[RelaxOp] | None = None, names: Sequence[str] | None = None
-) -> list[Value]:
+def as_values(*values: ValueLike, of: type[RelaxOp] | None = None, names: Sequence[str] | None = None) -> list[Value]:
     """Operands of one dtype: numbers take the dtype of the first tensor among `values`.
 
     Messages name the op `of` and its operands, or `names`.

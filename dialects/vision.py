@@ -216,16 +216,12 @@ class GridSampleOp(RelaxOp, name="image_grid_sample", traits=[ext.Pure]):
         if method == "bicubic" and layout == "NCDHW":
             raise ArgumentError(f"{args.op}: method is 'bicubic', which is for images, and layout 'NCDHW'")
         if data.dtype is not None and grid.dtype is not None and data.dtype.bits == 64 != grid.dtype.bits:
-            raise DTypeError(
-                f"{args.op}: operand 'grid' has dtype {grid.dtype}, expected float64, that of 'data'"
-            )
+            raise DTypeError(f"{args.op}: operand 'grid' has dtype {grid.dtype}, expected float64, that of 'data'")
         rank = len(layout)
         for index in (0, 1):
             given = args.tensor(index)
             if given.ndim is not None and given.ndim != rank:
-                raise ShapeError(
-                    f"{args.op}: operand '{args.name_of(index)}' is {given}, expected {rank} dimensions"
-                )
+                raise ShapeError(f"{args.op}: operand '{args.name_of(index)}' is {given}, expected {rank} dimensions")
         known: Sequence[Dim | None] = data.shape or (None,) * rank
         places: Sequence[Dim | None] = grid.shape or (None,) * rank
         _require_equal(args, "batch", known[0], places[0])
@@ -328,9 +324,7 @@ class GetValidCountsOp(RelaxOp, name="vision_get_valid_counts", traits=[ext.Pure
                 f"{args.op}: score_index is {score}, id_index {class_}, expected places, or -1 for no class"
             )
         batch, boxes, _ = dims = _boxes(args, max(class_, score) + 1)
-        return Tuple(
-            [Tensor((batch,), "int32"), Tensor(dims, args.tensor(0).dtype), Tensor((batch, boxes), "int32")]
-        )
+        return Tuple([Tensor((batch,), "int32"), Tensor(dims, args.tensor(0).dtype), Tensor((batch, boxes), "int32")])
 
 
 class NonMaxSuppressionOp(RelaxOp, name="vision_non_max_suppression", traits=[ext.Pure]):
@@ -417,9 +411,7 @@ class AllClassNonMaxSuppressionOp(RelaxOp, name="vision_all_class_non_max_suppre
         for index in (2, 3, 4):
             given = args.tensor(index)
             if given.ndim not in (None, 0) and tuple(given.shape or (None,)) not in ((1,), (None,)):
-                raise ShapeError(
-                    f"{args.op}: operand '{args.name_of(index)}' is {given}, expected one number"
-                )
+                raise ShapeError(f"{args.op}: operand '{args.name_of(index)}' is {given}, expected one number")
         boxes, scores = args.tensor(0), args.tensor(1)
         if boxes.dtype is not None and scores.dtype is not None:
             promote(boxes.dtype, scores.dtype, f"{args.op}: 'boxes' and 'scores'")
@@ -468,9 +460,7 @@ class MultiboxTransformLocOp(RelaxOp, name="vision_multibox_transform_loc", trai
         for other in dtypes[1:]:
             promote(dtypes[0], other, args.op)
         batch, classes, anchors = _dims(args, 0, "(batch, classes, anchors)", 3)
-        require_same(
-            args, 1, (batch, None if anchors is None else anchors * 4), "four numbers for each anchor"
-        )
+        require_same(args, 1, (batch, None if anchors is None else anchors * 4), "four numbers for each anchor")
         require_same(args, 2, (1, anchors, 4), "the anchors of 'cls_pred'")
         dtype = dtypes[0] if dtypes else None
         return Tuple([Tensor((batch, anchors, 4), dtype), Tensor((batch, classes, anchors), dtype)])

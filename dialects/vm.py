@@ -75,9 +75,7 @@ class MakeCode(IntEnum):
     SLOT = 1
 
 
-class VmAllocStorageOp(
-    AllocStorageBase, name="vm_alloc_storage", traits=[OnMemory, HasEffect, KeptInShapeHeap]
-):
+class VmAllocStorageOp(AllocStorageBase, name="vm_alloc_storage", traits=[OnMemory, HasEffect, KeptInShapeHeap]):
     """A storage of `size` bytes on the device of index `device`, aligned to 64 bytes."""
 
 
@@ -93,9 +91,7 @@ class VmKillObjectOp(RelaxOp, name="vm_kill_object", traits=[OnMemory, HasEffect
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
         if not isinstance(args.infos[0], Tensor | Object):
-            raise ArgumentError(
-                f"{args.op}: operand 'value' is {args.infos[0]}, expected a tensor or an object"
-            )
+            raise ArgumentError(f"{args.op}: operand 'value' is {args.infos[0]}, expected a tensor or an object")
         return []
 
 
@@ -258,13 +254,9 @@ class VmAssertRelationOp(
         codes, values = _codes(args, MakeCode)
         _require_slots(args, 0, [v for c, v in zip(codes, values, strict=True) if c == MakeCode.SLOT])
         if args.str_attr("relation") not in RELATIONS:
-            raise ArgumentError(
-                f"{args.op}: relation '{args.str_attr('relation')}' is none of {', '.join(RELATIONS)}"
-            )
+            raise ArgumentError(f"{args.op}: relation '{args.str_attr('relation')}' is none of {', '.join(RELATIONS)}")
         if len(codes) != 2:
-            raise ArgumentError(
-                f"{args.op}: {len(codes)} integers are given, expected the two of the relation"
-            )
+            raise ArgumentError(f"{args.op}: {len(codes)} integers are given, expected the two of the relation")
         message_pieces(args.op, args.str_attr("message"), len(args.tuple(1).fields))
         return []
 

@@ -46,9 +46,7 @@ class Drawing:
 
     def rectangle(self, x: float, y: float, width: float, height: float, kind: str = "box") -> None:
         self.height = max(self.height, round(y + height))
-        self.parts.append(
-            f'<rect class="{kind}" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="6"/>'
-        )
+        self.parts.append(f'<rect class="{kind}" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="6"/>')
 
     def box(
         self, x: float, y: float, width: float, lines: Sequence[str], kind: str = "box", *, height: float = 0
@@ -139,9 +137,7 @@ def package_map() -> Drawing:
     for (title, contents), parts in reversed(list(zip(LAYER_TITLES, tests.LAYERS, strict=True))):
         rows = [sorted(parts)]
         if "lowering" in parts:
-            rows.append(
-                ["lowering:", *(f"{'→ ' if room != tests.ROOMS[0] else ''}{room}" for room in tests.ROOMS)]
-            )
+            rows.append(["lowering:", *(f"{'→ ' if room != tests.ROOMS[0] else ''}{room}" for room in tests.ROOMS)])
         lines = [line for row in rows for line in wrapped(row, 66)]
         height = max(LINE * len(lines), 2 * LINE) + 14
         drawing.rectangle(16, y, 808, height, "band")
@@ -312,8 +308,7 @@ def calls() -> Drawing:
     drawing = Drawing(
         "A call of a compiled function",
         "; then ".join(
-            f"{name}: {what}" + (f" (may fail with {errors})" if errors else "")
-            for name, what, errors in steps
+            f"{name}: {what}" + (f" (may fail with {errors})" if errors else "") for name, what, errors in steps
         )
         + ". An error returns status -1 through the callers, which free their memory, and Python raises it.",
         760,

@@ -42,9 +42,7 @@ def family_of(builder: Any) -> str:  # noqa: ANN401 - a function
 def definition(item: Any) -> ast.stmt:  # noqa: ANN401
     """The source of a function or class; unlike `inspect.signature` it does not depend on Python's version."""
     item = inspect.unwrap(item)
-    (found,) = [
-        node for name, node in definitions(inspect.getsourcefile(item) or "") if _is_of(node, name, item)
-    ]
+    (found,) = [node for name, node in definitions(inspect.getsourcefile(item) or "") if _is_of(node, name, item)]
     return found
 
 
@@ -229,9 +227,7 @@ def levels() -> Iterator[str]:
     yield "## Optimisation levels"
     rows = ["| Level | What runs in addition |", "|---|---|"]
     for level in sorted({at for at, *_ in level_table()}):
-        added = [
-            f"`{name}` ({phase})" for at, phase, name, kind in level_table() if at == level and kind == "pass"
-        ]
+        added = [f"`{name}` ({phase})" for at, phase, name, kind in level_table() if at == level and kind == "pass"]
         rows.append(f"| {level} | {', '.join(added) if level else 'all other passes of the phases'} |")
     yield "\n".join(rows)
 
@@ -240,9 +236,7 @@ def public_names(module: types.ModuleType) -> list[str]:
     """The names in ``__all__``, or the functions and classes that the module defines."""
     if hasattr(module, "__all__"):
         return [name for name in module.__all__ if not name.startswith("_")]
-    own = (
-        name for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__
-    )
+    own = (name for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__)
     return [name for name in own if not name.startswith("_")]
 
 
@@ -258,17 +252,11 @@ def api_entry(name: str, value: Any) -> str:  # noqa: ANN401
 
 def alias_source(name: str) -> str:
     """The assignment in the source that defines the type alias `name`, since no object records it."""
-    for path in [
-        str(m.__file__) for n, m in sorted(sys.modules.items()) if n.startswith("relax_mlir.") and m.__spec__
-    ]:
+    for path in [str(m.__file__) for n, m in sorted(sys.modules.items()) if n.startswith("relax_mlir.") and m.__spec__]:
         if not re.search(rf"^{name}\b", text_of(path), re.MULTILINE):
             continue
         for statement in parsed(path).body:
-            targets = (
-                statement.targets
-                if isinstance(statement, ast.Assign)
-                else [getattr(statement, "target", None)]
-            )
+            targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
             if any(isinstance(target, ast.Name) and target.id == name for target in targets):
                 return ast.unparse(statement)
     raise LookupError(f"{name} is neither a class nor a function, and no module assigns it")
@@ -286,15 +274,9 @@ def class_entry(name: str, cls: type) -> str:
             lines.append(f"    {ast.unparse(member)}")
         elif isinstance(member, ast.FunctionDef) and member.name == "__init__":
             lines.append(f"    {function_signature(member)}")
-        elif (
-            isinstance(member, ast.FunctionDef)
-            and not member.name.startswith("_")
-            and ast.get_docstring(member)
-        ):
+        elif isinstance(member, ast.FunctionDef) and not member.name.startswith("_") and ast.get_docstring(member):
             members.append(member_entry(name, member))
-    return "\n\n".join(
-        [f"### {name}", "```python\n" + "\n".join(lines) + "\n```", markdown(cls.__doc__), *members]
-    )
+    return "\n\n".join([f"### {name}", "```python\n" + "\n".join(lines) + "\n```", markdown(cls.__doc__), *members])
 
 
 def member_entry(owner: str, member: ast.FunctionDef) -> str:

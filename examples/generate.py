@@ -119,9 +119,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--batch", type=int, default=1)
     parser.add_argument("--hidden", type=int, default=Size.hidden)
     parser.add_argument("--layers", type=int, default=Size.layers)
-    parser.add_argument(
-        "--onnx", action="store_true", help="ONNX Runtime, too, on a graph of the same weights"
-    )
+    parser.add_argument("--onnx", action="store_true", help="ONNX Runtime, too, on a graph of the same weights")
     options = parser.parse_args(arguments)
     size = Size(hidden=options.hidden, layers=options.layers)
     model = make_model(size)

@@ -131,9 +131,7 @@ def onnxruntime_decoder(model: onnx.ModelProto, size: Size, threads: int = 0) ->
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
-    session = onnxruntime.InferenceSession(
-        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
-    )
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
 
     def step(ids: torch.Tensor, keys: Cache, values: Cache) -> tuple[torch.Tensor, Cache, Cache]:
         feeds = {"ids": ids.numpy()}

@@ -143,8 +143,7 @@ class EncoderBuilder:
         b, s, hidden = x.shape
         split = (b, s, self.config.num_attention_heads, self.config.head_size)
         query, key, value = (
-            self.bb.emit(R.reshape(self.linear(x, f"{name}.self.{part}"), split))
-            for part in ("query", "key", "value")
+            self.bb.emit(R.reshape(self.linear(x, f"{name}.self.{part}"), split)) for part in ("query", "key", "value")
         )
         context = self.bb.emit(R.nn.attention(query, key, value, bias))
         return self.linear(self.bb.emit(R.reshape(context, (b, s, hidden))), f"{name}.output.dense")
@@ -254,9 +253,7 @@ def shorten(sentence: str, width: int) -> str:
 
 def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     """The options, with the sentences read; exits with a message if they cannot be read."""
-    parser = argparse.ArgumentParser(
-        prog="minilm", description="Compile a sentence encoder once, then use it."
-    )
+    parser = argparse.ArgumentParser(prog="minilm", description="Compile a sentence encoder once, then use it.")
     parser.add_argument("--sentences", type=Path, default=SENTENCES, help="a text file, one sentence a line")
     parser.add_argument("--batch-size", type=int, default=8, help="sentences per call (default: 8)")
     parser.add_argument("--pairs", type=int, default=8, help="how many nearest pairs to print (default: 8)")
@@ -363,9 +360,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         progress.update(task, description="compiling", total=1, completed=1)
 
         encoder = executable["main"]
-        batched, batched_seconds = timed_embedding(
-            progress, encoder, tokenizer, sentences, options.batch_size
-        )
+        batched, batched_seconds = timed_embedding(progress, encoder, tokenizer, sentences, options.batch_size)
         single, single_seconds = timed_embedding(progress, encoder, tokenizer, sentences, 1)
         other = torch_encoder(weights)
         if other is not None:
@@ -378,18 +373,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print_phases(console, phases)
     print_pairs(console, sentences, nearest_pairs(batched, options.pairs))
     count = len(sentences)
-    console.print(
-        f"time per sentence, batches of {options.batch_size}: {batched_seconds / count * 1e3:.2f} ms"
-    )
+    console.print(f"time per sentence, batches of {options.batch_size}: {batched_seconds / count * 1e3:.2f} ms")
     console.print(f"time per sentence, one by one:   {single_seconds / count * 1e3:.2f} ms")
     console.print(f"largest difference of the two:   {np.abs(batched - single).max():.1e}")
     if other is None:
         console.print("torch is not installed: nothing to compare with")
     else:
         (others, in_batches), (_, one_by_one) = timed
-        console.print(
-            f"torch, batches of {options.batch_size}:             {in_batches / count * 1e3:.2f} ms"
-        )
+        console.print(f"torch, batches of {options.batch_size}:             {in_batches / count * 1e3:.2f} ms")
         console.print(f"torch, one by one:               {one_by_one / count * 1e3:.2f} ms")
         console.print(f"largest difference from torch:   {np.abs(batched - others).max():.1e}")
     files = len(list(Path(options.stages).glob("*.mlir")))

@@ -30,8 +30,7 @@ def encoder(weights: Mapping[str, Array], config: Config) -> Callable[[Array, Ar
         b, s, hidden = x.shape
         heads = (b, s, config.num_attention_heads, config.head_size)
         query, key, value = (
-            linear(x, f"{name}.attention.self.{part}").view(heads).transpose(1, 2)
-            for part in ("query", "key", "value")
+            linear(x, f"{name}.attention.self.{part}").view(heads).transpose(1, 2) for part in ("query", "key", "value")
         )
         context = F.scaled_dot_product_attention(query, key, value, attn_mask=bias)
         context = context.transpose(1, 2).reshape(b, s, hidden)

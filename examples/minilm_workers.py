@@ -132,16 +132,12 @@ def timed(work: Work, repeat: int, run: Callable[[list[Batch]], Iterable[Array]]
 
 
 def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="minilm_workers", description="Embed sentences by several processes."
-    )
+    parser = argparse.ArgumentParser(prog="minilm_workers", description="Embed sentences by several processes.")
     parser.add_argument("--count", type=int, default=1000, help="how many sentences (default: 1000)")
     parser.add_argument("--batch-size", type=int, default=8, help="sentences per call (default: 8)")
     parser.add_argument("--workers", type=int, default=2, help="processes of each engine (default: 2)")
     parser.add_argument("--engines", nargs="*", choices=ENGINES, default=["processes", "dask"])
-    parser.add_argument(
-        "--repeat", type=int, default=1, help="runs, of which the median is shown (default: 1)"
-    )
+    parser.add_argument("--repeat", type=int, default=1, help="runs, of which the median is shown (default: 1)")
     parser.add_argument("--library", type=Path, help="the encoder, where it has been exported before")
     options = parser.parse_args(arguments)
     for name in ("count", "batch_size", "workers", "repeat"):

@@ -52,9 +52,7 @@ def model(layers: Sequence[tuple[Array, Array]]) -> rx.IRModule:
         with bb.dataflow():
             value: Any = x
             for index, (matrix, bias) in enumerate(layers):
-                value = bb.emit(
-                    R.add(R.matmul(value, R.permute_dims(R.const(matrix))), R.const(bias)), f"layer{index}"
-                )
+                value = bb.emit(R.add(R.matmul(value, R.permute_dims(R.const(matrix))), R.const(bias)), f"layer{index}")
                 if index + 1 < len(layers):
                     value = bb.emit(R.nn.gelu(value))
             value = bb.emit_output(R.nn.softmax(value), "probabilities")
@@ -107,9 +105,7 @@ def main() -> None:
         x = np.random.default_rng(batch).standard_normal((batch, SIZES[0]), dtype="f4")
         expected = reference(x, layers)
         for name, function in functions.items():
-            np.testing.assert_allclose(
-                np.from_dlpack(function(x)), expected, rtol=1e-4, atol=1e-6, err_msg=name
-            )
+            np.testing.assert_allclose(np.from_dlpack(function(x)), expected, rtol=1e-4, atol=1e-6, err_msg=name)
         given = tvm_ffi.from_dlpack(x)
         seconds = in_turns({name: functools.partial(function, given) for name, function in functions.items()})
         table.add_row(str(batch), *(f"{1e3 * seconds[name]:.3f}" for name in functions))

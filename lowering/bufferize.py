@@ -104,9 +104,7 @@ def _materialize(function: func.FuncOp, is_exposed: bool) -> None:
             made = defining_op(root)
             is_elsewhere = made is not None and made.name in ELSEWHERE
             if is_elsewhere or (is_exposed and root != destination):
-                end.operands[number] = bufferization.materialize_in_destination(
-                    destination.type, value, destination
-                )
+                end.operands[number] = bufferization.materialize_in_destination(destination.type, value, destination)
 
 
 def _root(value: ir.Value) -> ir.Value:
@@ -125,10 +123,7 @@ def _source(value: ir.OpResult, op: ir.Operation) -> ir.Value | None:
     if op.name == "scf.for":
         body = op.regions[0].blocks[0]
         carried = body.arguments[value.result_number + 1]
-        same = (
-            _root(body.operations[len(body.operations) - 1].operation.operands[value.result_number])
-            == carried
-        )
+        same = _root(body.operations[len(body.operations) - 1].operation.operands[value.result_number]) == carried
         return op.operands[value.result_number + 3] if same else None
     if op.name.startswith("linalg."):
         return op.operands[len(op.operands) - len(op.results) + value.result_number]
@@ -184,8 +179,7 @@ def _drop_stray(module: ir.Module) -> None:
         source, destination = op.operands
         block = destination.owner
         leaves = isinstance(block, ir.Block) and all(
-            use.owner.operation.block == block and next_op(use.owner.operation) is None
-            for use in op.results[0].uses
+            use.owner.operation.block == block and next_op(use.owner.operation) is None for use in op.results[0].uses
         )
         if not leaves:
             op.results[0].replace_all_uses_with(source)
@@ -228,16 +222,10 @@ def _place_call(
 ) -> None:
     """Pass the destination to a call of a prim func on tensors, viewed with the type of the call's result."""
     if call.results[0] not in uninitialised:
-        numbers = [
-            number
-            for number, operand in enumerate(call.operands)
-            if is_a(defining_op(operand), tensor.EmptyOp)
-        ]
+        numbers = [number for number, operand in enumerate(call.operands) if is_a(defining_op(operand), tensor.EmptyOp)]
         uninitialised[call.results[0]] = numbers
     empties, index = uninitialised[call.results[0]], ir.OpResult(value).result_number
-    if len(empties) != len(call.results) or not is_a(
-        defining_op(call.operands[empties[index]]), tensor.EmptyOp
-    ):
+    if len(empties) != len(call.results) or not is_a(defining_op(call.operands[empties[index]]), tensor.EmptyOp):
         return
     shapes = [view for view in views if view.name != "tensor.cast"]
     sizes = list(call.operands[empties[index]].owner.operands)
@@ -301,9 +289,7 @@ def _seen_back(
         elif view.name == "tensor.expand_shape":
             seen = tensor.collapse_shape(wanted, seen, groups)
         elif number + 1 == len(views):
-            seen = tensor.expand_shape(
-                wanted, seen, groups, list(sizes), list(ir.RankedTensorType(wanted).shape)
-            )
+            seen = tensor.expand_shape(wanted, seen, groups, list(sizes), list(ir.RankedTensorType(wanted).shape))
         else:
             return None
     return seen if seen.type == type_ else tensor.cast(type_, seen)
@@ -453,9 +439,7 @@ def _fill_destinations(function: func.FuncOp) -> None:
     if len(results) > len(buffers) or not all(isinstance(v.type, ir.MemRefType) for v in results):
         return
     destinations = buffers[len(buffers) - len(results) :]
-    for number, (value, destination) in enumerate(
-        zip(map(_buffer_origin, results), destinations, strict=True)
-    ):
+    for number, (value, destination) in enumerate(zip(map(_buffer_origin, results), destinations, strict=True)):
         if value == destination or not isinstance(value, ir.BlockArgument) or value.type != destination.type:
             continue
         if value in destinations:
@@ -488,9 +472,7 @@ def _drop_results(function: func.FuncOp) -> list[int | None]:
         func.ReturnOp(kept)
     terminator.erase()
     inputs = list(function.type.inputs)
-    function.attributes["function_type"] = ir.TypeAttr.get(
-        ir.FunctionType.get(inputs, [v.type for v in kept])
-    )
+    function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, [v.type for v in kept]))
     return positions
 
 

@@ -28,12 +28,7 @@ from relax_mlir.transform import ModulePass, PassContext
 
 def added_place(caller: func.FuncOp, call: ir.OpView, callee: func.FuncOp | None, entry_prefix: str) -> str:
     """The text that the error exit of a call appends to the message; "" if the message already has its location."""
-    if (
-        callee is None
-        or PRIM_FUNC in caller.attributes
-        or is_support(caller)
-        or SAYS_PLACE in callee.attributes
-    ):
+    if callee is None or PRIM_FUNC in caller.attributes or is_support(caller) or SAYS_PLACE in callee.attributes:
         return ""
     if PRIM_FUNC in callee.attributes:
         word = "at" if PATTERN in callee.attributes else "called at"
@@ -82,9 +77,7 @@ class _Failing:
         """Functions that may leave early without an error."""
         self.asking: set[str] = set()
         """Functions that read the status of a call."""
-        self.declared = {
-            name for name, op in table.items() if MAY_FAIL in op.attributes and is_declaration(op)
-        }
+        self.declared = {name for name, op in table.items() if MAY_FAIL in op.attributes and is_declaration(op)}
         """Functions that another compilation unit defines."""
         status = {name for name, op in table.items() if STATUS_OF in op.attributes}
         self.places: set[str] = set()
@@ -110,13 +103,9 @@ class _Failing:
             or name.startswith(ENTRY_PREFIX)
             or MAY_FAIL in table[name].attributes
         }
-        while more := {
-            n for n, called in calls.items() if n not in self.functions and called & self.functions
-        }:
+        while more := {n for n, called in calls.items() if n not in self.functions and called & self.functions}:
             self.functions |= more
-        self.places |= {self.place(table[name], op) for name, found in found_in.items() for op in found} - {
-            ""
-        }
+        self.places |= {self.place(table[name], op) for name, found in found_in.items() for op in found} - {""}
 
     def place(self, caller: func.FuncOp, op: ir.OpView) -> str:
         """The text that the error exit of a call appends to the message, or ""."""
@@ -163,9 +152,7 @@ class LowerChecks(ModulePass):
 
 def _add_status(function: func.FuncOp) -> None:
     """Add the leading i32 status to the results of a function's type."""
-    type = ir.FunctionType.get(
-        function.type.inputs, [ir.IntegerType.get_signless(32), *function.type.results]
-    )
+    type = ir.FunctionType.get(function.type.inputs, [ir.IntegerType.get_signless(32), *function.type.results])
     function.attributes["function_type"] = ir.TypeAttr.get(type)
 
 
@@ -197,9 +184,7 @@ def _asserted(op: cf.AssertOp) -> Check:
 class _Exits:
     """Rewrites one function."""
 
-    def __init__(
-        self, function: func.FuncOp, failing: _Failing, checks: dict[str, Check], raisers: Raisers
-    ) -> None:
+    def __init__(self, function: func.FuncOp, failing: _Failing, checks: dict[str, Check], raisers: Raisers) -> None:
         self.function, self.failing, self.checks, self.raisers = function, failing, checks, raisers
         self.results = list(function.type.results)
         self.may_fail = function.name.value in failing.functions
@@ -224,9 +209,7 @@ class _Exits:
         if self.may_fail:
             _add_status(self.function)
 
-    def lower_block(
-        self, block: ir.Block, entries: Sequence[tuple[ir.OpView, tuple[ir.OpView, ...]]]
-    ) -> None:
+    def lower_block(self, block: ir.Block, entries: Sequence[tuple[ir.OpView, tuple[ir.OpView, ...]]]) -> None:
         """Split a block, from its end, at each op where control may leave; `behind` is the rewritten rest."""
         behind: deque[ir.OpView] = deque()
         for op, active in reversed(entries):

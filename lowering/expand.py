@@ -166,10 +166,7 @@ class ExpandFma(ModulePass):
 def _expand_fma(operation: ir.Operation) -> None:
     a, b, c = operation.operands
     element = element_of(a.type)
-    if not (
-        isinstance(element, ir.F32Type)
-        or (isinstance(element, ir.F64Type) and BOUNDED in operation.attributes)
-    ):
+    if not (isinstance(element, ir.F32Type) or (isinstance(element, ir.F64Type) and BOUNDED in operation.attributes)):
         return
     with ir.InsertionPoint(operation), operation.location:
         result = _by_wider(a, b, c) if isinstance(element, ir.F32Type) else _by_parts(Lanes(a.type), a, b, c)
@@ -258,9 +255,7 @@ def _replace_gelu(operation: ir.Operation, target: Target) -> bool:
     return True
 
 
-def _expand_function(
-    operation: ir.Operation, single: Mapping[str, Callable[..., Value]], target: Target
-) -> None:
+def _expand_function(operation: ir.Operation, single: Mapping[str, Callable[..., Value]], target: Target) -> None:
     operand = operation.operands[0]
     element = element_of(operand.type)
     with ir.InsertionPoint(operation), operation.location:
@@ -276,9 +271,7 @@ def _expand_function(
     operation.erase()
 
 
-def _in_f32(
-    operands: Sequence[Value], element: Type, expansion: Callable[..., Value], target: Target
-) -> Value:
+def _in_f32(operands: Sequence[Value], element: Type, expansion: Callable[..., Value], target: Target) -> Value:
     type_ = operands[0].type
     single = same_shape(type_, ir.F32Type.get())
     lanes = Lanes.of(single, target)

@@ -293,9 +293,7 @@ def optional_passes() -> list[str]:
     """The names of the passes that levels and `PassContext.disabled_pass` control, in order."""
     found = leaves(phase.as_pass() for phase in phases())
     return list(
-        dict.fromkeys(
-            name for name, level, group in found if level and not group and name not in needed_passes()
-        )
+        dict.fromkeys(name for name, level, group in found if level and not group and name not in needed_passes())
     )
 
 

@@ -57,9 +57,7 @@ def checked(params: Mapping[str, Array]) -> dict[str, Array]:
     for name, value in params.items():
         expect("BindParams: a key of 'params'", name, str, "the name of a parameter")
         if not hasattr(value, "__array__"):
-            raise ArgumentError(
-                f"BindParams: params[{name!r}] is of type {type(value).__name__}, expected an array"
-            )
+            raise ArgumentError(f"BindParams: params[{name!r}] is of type {type(value).__name__}, expected an array")
     return dict(params)
 
 
@@ -234,9 +232,7 @@ def bind(function: func.FuncOp, mapping: Mapping[str, int]) -> None:
         low, high = bounds.get(name, (0, None))
         if value < low or (high is not None and value > high):
             limit = f"from {low}" if high is None else f"from {low} to {high}"
-            raise ShapeError(
-                f"function '{function.name.value}': symbol '{name}' cannot be {value}: it goes {limit}"
-            )
+            raise ShapeError(f"function '{function.name.value}': symbol '{name}' cannot be {value}: it goes {limit}")
     if bounds:
         kept = {name: pair for name, pair in bounds.items() if name not in mapping}
         function.attributes[SYMBOL_BOUNDS] = bounds_attr(kept)

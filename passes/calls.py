@@ -80,9 +80,7 @@ class InlinePrivateFunctions(ModulePass):
                 self._inline_into(functions[name], functions, recursive)
         remove_uncalled(module)
 
-    def _inline_into(
-        self, caller: func.FuncOp, functions: dict[str, func.FuncOp], recursive: set[str]
-    ) -> None:
+    def _inline_into(self, caller: func.FuncOp, functions: dict[str, func.FuncOp], recursive: set[str]) -> None:
         known = symbols_of(caller)
         for call in [op for op in ops_of(caller.operation) if op.name == "relax.call"]:
             name = callee_of(call)
@@ -146,9 +144,7 @@ def inline_call(
     if not is_convertible(struct_info(result.type), struct_info(call.results[0].type)):
         return False
     with ir.InsertionPoint(call), call.location:
-        for argument, value in zip(
-            block.arguments, _converted_together(arguments, wanted, order), strict=True
-        ):
+        for argument, value in zip(block.arguments, _converted_together(arguments, wanted, order), strict=True):
             argument.replace_all_uses_with(value)
     result = block.operations[-1].operation.operands[0]
     body = [view.operation for view in block.operations][:-1]

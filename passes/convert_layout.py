@@ -76,9 +76,7 @@ def _parsed(text: str) -> tuple[str, Layouts]:
         )
     for layout, letters in zip(layouts, _plain()[op], strict=False):
         if sorted(layout) != sorted(letters):
-            raise ArgumentError(
-                f"convert-layout: {text!r}: expected an order of the letters {letters}, got {layout!r}"
-            )
+            raise ArgumentError(f"convert-layout: {text!r}: expected an order of the letters {letters}, got {layout!r}")
     return op, (layouts[0], layouts[1] if len(layouts) == 2 else "")
 
 

@@ -54,9 +54,7 @@ class ConvertToDataflow(FunctionPass):
 
 
 def _impure(module: ir.Module) -> set[str]:
-    return impure_functions(
-        {op.name.value: op for op in module.body.operations if isinstance(op, func.FuncOp)}
-    )
+    return impure_functions({op.name.value: op for op in module.body.operations if isinstance(op, func.FuncOp)})
 
 
 def _runs(block: ir.Block, impure: set[str]) -> Iterator[list[ir.Operation]]:
@@ -146,9 +144,7 @@ def _field(dataflow: ir.Operation, index: int, value: ir.Value) -> ir.Value:
 
 def _outer_uses(value: ir.Value, dataflow: ir.Operation) -> list[tuple[ir.Operation, int]]:
     uses = [(use.owner.operation, use.operand_number) for use in value.uses]
-    return [
-        (user, number) for user, number in uses if user.parent is None or user.parent.operation != dataflow
-    ]
+    return [(user, number) for user, number in uses if user.parent is None or user.parent.operation != dataflow]
 
 
 # Pass `to-non-dataflow`: dissolve dataflow blocks into the enclosing code.
@@ -193,9 +189,7 @@ class TopologicalSort(DataflowBlockPass):
     def run_on_block(self, block: ir.Operation, module: ir.Module, ctx: PassContext) -> None:
         ops = [view.operation for view in entry_block(block).operations]
         end = ops.pop()
-        positions: dict[ir.Value, int] = {
-            result: number for number, op in enumerate(ops) for result in op.results
-        }
+        positions: dict[ir.Value, int] = {result: number for number, op in enumerate(ops) for result in op.results}
         needs = needs_of(ops)
         if self.direction == "from-inputs":
             order = _from_inputs(needs, depth_first=self.order == "depth-first")

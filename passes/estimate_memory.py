@@ -40,9 +40,7 @@ def estimate_memory(
             raise UnknownNameError("function", function, functions)
         names = {op.name for f in functions.values() for op in _ops(entry_block(f))}
         if any(name.startswith("relax.vm_alloc") for name in names):
-            raise UnsupportedError(
-                "estimate_memory: the module calls builtins; estimate it before vm-memory-lower"
-            )
+            raise UnsupportedError("estimate_memory: the module calls builtins; estimate it before vm-memory-lower")
         if ALLOC_STORAGE not in names:
             for name in PASSES:
                 work.apply_(create_pass(name), ctx)
@@ -156,9 +154,7 @@ def _estimates(mod: IRModule) -> dict[str, MemoryEstimate] | str:
     work = mod.clone()
     try:
         with work.context, ir.Location.unknown(), remembered_types():
-            if not any(
-                op.name == ALLOC_STORAGE for f in work.mlir.body.operations for op in _inside(f.operation)
-            ):
+            if not any(op.name == ALLOC_STORAGE for f in work.mlir.body.operations for op in _inside(f.operation)):
                 verify_input(work.mlir)
                 work.apply_(create_pass("legalize-ops"), planning_context())
             return {each.function: each for each in estimate_memory(work, None, None, None)}

@@ -126,9 +126,7 @@ def _lift(module: ir.Module, outer: func.FuncOp, op: ir.Operation) -> None:
     if missing:
         infos.append(Shape(missing))
         names.append("sizes")
-    lifted = _function(
-        module, _symbol_name(module, outer, op), [*own, *infos], distinct_names(names), op.location
-    )
+    lifted = _function(module, _symbol_name(module, outer, op), [*own, *infos], distinct_names(names), op.location)
     entry = lifted.add_entry_block()
     terminator = _move(body, entry)
     for old, new in zip([*body.arguments, *captured], entry.arguments, strict=False):

@@ -184,9 +184,7 @@ class _Rewriter:
                     results.append(fresh[-1])
                     continue
                 value = given[position]
-                owned = (
-                    defining is not None and defining.name == TUPLE and self._is_owned(value, op, defining)
-                )
+                owned = defining is not None and defining.name == TUPLE and self._is_owned(value, op, defining)
                 if not owned or given.count(value) > 1:
                     given[position] = self._copy(value, op)
                 results.append(given[position])
@@ -451,9 +449,7 @@ class Lifetimes:
             return []
         return list(self._places(home, users, sharing or set()))
 
-    def _places(
-        self, block: ir.Block, users: list[ir.Operation], sharing: set[ir.Operation]
-    ) -> Iterator[Place]:
+    def _places(self, block: ir.Block, users: list[ir.Operation], sharing: set[ir.Operation]) -> Iterator[Place]:
         inside: dict[ir.Operation, list[ir.Operation]] = {}
         for user in users:
             ancestor = enclosing_op_in(block, user)

@@ -135,9 +135,7 @@ class Outline:
             return self.bind_constants
         return has_trait(maker, CopiedIntoFunctions) or is_inside(maker)
 
-    def _declare(
-        self, module: ir.Module, name: str, infos: Sequence[StructInfo], result: ir.Type
-    ) -> func.FuncOp:
+    def _declare(self, module: ir.Module, name: str, infos: Sequence[StructInfo], result: ir.Type) -> func.FuncOp:
         program = Program(self.ops[0])
         names = [getattr(program.expression(value), "name", "") or "value" for value in self._inputs]
         with ir.InsertionPoint(module.body), self.ops[-1].location:
@@ -174,9 +172,7 @@ class Outline:
         ]
         entry_block(function).add_argument(info.to_type(), ir.Location.unknown())
         kinds = [argument.type for argument in entry_block(function).arguments]
-        function.attributes["function_type"] = ir.TypeAttr.get(
-            ir.FunctionType.get(kinds, list(function.type.results))
-        )
+        function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(kinds, list(function.type.results)))
         function.attributes["arg_attrs"] = _named(distinct_names([*names, "sizes"]))
 
     def _bound(self, function: func.FuncOp, op: ir.Operation) -> None:
@@ -311,9 +307,7 @@ class FuseOpsByPattern(ModulePass):
 
     def __post_init__(self) -> None:
         given: Any = self.patterns
-        expect(
-            f"{self.name}: 'patterns'", given, list | tuple, "a list of patterns, or names of registered ones"
-        )
+        expect(f"{self.name}: 'patterns'", given, list | tuple, "a list of patterns, or names of registered ones")
         if not given:
             raise ArgumentError(f"{self.name}: 'patterns' is empty: there is nothing to look for")
         kept = tuple(item if isinstance(item, str) else FusionPattern.of(item) for item in given)
@@ -324,9 +318,7 @@ class FuseOpsByPattern(ModulePass):
         known = functions_by_name(module)
         for name in self.entry_functions:
             if name not in known:
-                raise ArgumentError(
-                    f"{self.name}: there is no function '{name}'; the module has {', '.join(known)}"
-                )
+                raise ArgumentError(f"{self.name}: there is no function '{name}'; the module has {', '.join(known)}")
         patterns = [found for item in self.patterns for found in _resolved(item)]
         for function in list(relax_functions(module)):
             if is_marked(function):
@@ -366,9 +358,7 @@ class FuseOpsByPattern(ModulePass):
             wrap([call], [call.results[0]], pattern.library, module)
 
 
-def wrap(
-    ops: Sequence[ir.Operation], outputs: Sequence[ir.Value], library: str, module: ir.Module
-) -> ir.Operation:
+def wrap(ops: Sequence[ir.Operation], outputs: Sequence[ir.Value], library: str, module: ir.Module) -> ir.Operation:
     """Outline calls of composite functions into a function for the code generator of `library`; returns its call."""
     marks = {CODEGEN: ir.StringAttr.get(library)}
     return Outline(ops, outputs).build(module, f"{readable_name(ops)}_{library}", marks)
@@ -386,11 +376,7 @@ def _candidates(function: func.FuncOp) -> list[ir.Operation]:
     return [
         op
         for op in ops_of(function.operation)
-        if len(op.results)
-        and not len(op.regions)
-        and len(op.operands)
-        and op.name != TUPLE
-        and not is_hidden(op)
+        if len(op.results) and not len(op.regions) and len(op.operands) and op.name != TUPLE and not is_hidden(op)
     ]
 
 
@@ -415,9 +401,7 @@ def _ops_of(found: Found) -> list[ir.Operation] | None:
     """The ops that structural sub-patterns match, in block order; None if there are none."""
     ops: dict[ir.Operation, None] = {}
     for part, expression in found.items():
-        is_call = (
-            isinstance(part, ExprPattern) and isinstance(part.expr, Op) and not isinstance(expression, Op)
-        )
+        is_call = isinstance(part, ExprPattern) and isinstance(part.expr, Op) and not isinstance(expression, Op)
         if not (isinstance(part, STRUCTURE) or is_call):
             continue
         node = definition_of(expression)
@@ -474,9 +458,7 @@ def _seen(
     uses = Uses(block)
     variables: list[Var] = [program.variable(op.results[0]) for op in ops if not is_hidden(op)]
     bindings = {variable: program.node(op) for variable, op in zip(variables, _visible(ops), strict=True)}
-    users = {
-        variable: [user for user in uses.users(variable) if isinstance(user, Var)] for variable in variables
-    }
+    users = {variable: [user for user in uses.users(variable) if isinstance(user, Var)] for variable in variables}
     return PatternCheckContext(subject, annotated, bindings, users)
 
 
@@ -572,9 +554,7 @@ class _Groups:
     call may join a group whose result it uses, unless another operand of it depends on that group.
     """
 
-    def __init__(
-        self, ops: Sequence[ir.Operation], impure: Collection[str], libraries: Mapping[str, str]
-    ) -> None:
+    def __init__(self, ops: Sequence[ir.Operation], impure: Collection[str], libraries: Mapping[str, str]) -> None:
         self._needs = _past_arguments(ops, needs_with_effects(ops, impure))
         self._libraries = [libraries.get(callee_of(op)) if op.name == "relax.call" else None for op in ops]
         self._leader = list(range(len(ops)))
@@ -670,9 +650,7 @@ def _generate(function: func.FuncOp, library: str, composites: Mapping[str, func
             error.add_hint(f"in the code generator '{library}', for function '{region.name}'")
             raise
         with replacing(function.location):
-            result = fit(
-                made, region.result, f"what the code generator '{library}' gives for '{region.name}'"
-            )
+            result = fit(made, region.result, f"what the code generator '{library}' gives for '{region.name}'")
         func.ReturnOp([result.ssa])
     if {*impure_functions({region.name: function})}:
         raise ArgumentError(

@@ -179,9 +179,7 @@ class _Naming:
 
     def arguments(self, block: ir.Block) -> None:
         for argument in block.arguments:
-            self.value(
-                argument, ir.InsertionPoint.at_block_begin(block), ir.Location.unknown(block.owner.context)
-            )
+            self.value(argument, ir.InsertionPoint.at_block_begin(block), ir.Location.unknown(block.owner.context))
 
     def block(self, block: ir.Block) -> None:
         for op in [view.operation for view in block.operations]:
@@ -283,9 +281,7 @@ def _vague(value: ir.Value, wanted: StructInfo, location: ir.Location) -> ir.Val
         have = struct_info(value.type)
         assert isinstance(have, Tuple)
         fields = unpack(value, [item.to_type() for item in have.fields])
-        return pack(
-            [_vague(item, info, location) for item, info in zip(fields, wanted.fields, strict=True)], location
-        )
+        return pack([_vague(item, info, location) for item, info in zip(fields, wanted.fields, strict=True)], location)
     assert isinstance(wanted, Tensor | Shape)
     return _match(value, wanted, location)
 

@@ -123,9 +123,7 @@ def replaced(info: StructInfo, parts: dict[Path, Sequence[StructInfo]], path: Pa
     return Tuple([replaced(item, parts, (*path, index)) for index, item in enumerate(info.fields)])
 
 
-def in_terms_of(
-    target: func.FuncOp, arguments: Tuple, known: dict[Path, Known]
-) -> dict[Path, Sequence[StructInfo]]:
+def in_terms_of(target: func.FuncOp, arguments: Tuple, known: dict[Path, Known]) -> dict[Path, Sequence[StructInfo]]:
     """Struct infos of the captured values of closures, for `target`, which is called with `arguments`.
 
     A size that the call binds to a symbol of `target` is expressed by that symbol, so that equalities of the caller
@@ -150,9 +148,7 @@ def in_terms_of(
             taken.add(names[str(dim)])
         return symbolic.symbol(names[str(dim)])
 
-    return {
-        path: [_map_dims(_info(value), rename) for value in source.captured] for path, source in known.items()
-    }
+    return {path: [_map_dims(_info(value), rename) for value in source.captured] for path, source in known.items()}
 
 
 def _info(value: ir.Value) -> StructInfo:
@@ -228,9 +224,7 @@ def _strip(op: ir.Operation) -> bool:
         block.append_to(new.regions[index])
         end = block.operations[-1].operation
         with end.location, ir.InsertionPoint(end):
-            ir.Operation.create(
-                "scf.yield", operands=[v for v, keep in zip(end.operands, kept, strict=True) if keep]
-            )
+            ir.Operation.create("scf.yield", operands=[v for v, keep in zip(end.operands, kept, strict=True) if keep])
         end.erase()
     remaining = list(new.results)
     for result, keep in zip(op.results, kept, strict=True):
@@ -550,9 +544,7 @@ class _Specializer:
         try:
             given = infer_call(name, function, arguments.fields)
         except RelaxError as error:
-            raise UnsupportedError(
-                f"{where(op)}: what the function that '{name}' returns captures: {error}"
-            ) from None
+            raise UnsupportedError(f"{where(op)}: what the function that '{name}' returns captures: {error}") from None
         with op.location, ir.InsertionPoint(op):
             new = _call(name, op.operands[0], given.to_type())
             again = _with_closures(new, struct_info(op.results[0].type), known, ())
@@ -561,9 +553,7 @@ class _Specializer:
 
 
 def _calls(function: func.FuncOp) -> list[ir.Operation]:
-    return [
-        op for op in ops_of(function.operation) if has_trait(op, InvokesClosure) or op.name == "relax.call"
-    ]
+    return [op for op in ops_of(function.operation) if has_trait(op, InvokesClosure) or op.name == "relax.call"]
 
 
 def _users(function: func.FuncOp, name: str) -> list[ir.Operation]:
@@ -651,9 +641,7 @@ def _split_argument(op: ir.Operation, path: Path, choice: Choice) -> bool:
 
 def _is_made_in(value: ir.Value, ancestor: ir.Operation) -> bool:
     """True if `value` is computed inside the regions of `ancestor`."""
-    current = (
-        value.owner.owner.operation if isinstance(value.owner, ir.Block) else value.owner.operation.parent
-    )
+    current = value.owner.owner.operation if isinstance(value.owner, ir.Block) else value.owner.operation.parent
     while current is not None:
         if current.operation == ancestor:
             return True

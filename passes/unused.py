@@ -80,9 +80,7 @@ def _is_unused(op: ir.Operation, impure: set[str]) -> bool:
     if op.name == "relax.call":
         return callee_of(op) not in impure
     if op.name == "scf.if":
-        inside = [
-            view.operation for region in op.regions for block in region.blocks for view in block.operations
-        ]
+        inside = [view.operation for region in op.regions for block in region.blocks for view in block.operations]
         return all(has_trait(inner, EndsBlock) or removable(inner) for inner in inside)
     return removable(op)
 
@@ -266,9 +264,7 @@ def _update_call(call: ir.Operation, kept: Sequence[int]) -> None:
     info = struct_info(old.type)
     assert isinstance(info, Tuple)
     single = len(kept) == 1
-    old.set_type(
-        info.fields[kept[0]].to_type() if single else Tuple([info.fields[i] for i in kept]).to_type()
-    )
+    old.set_type(info.fields[kept[0]].to_type() if single else Tuple([info.fields[i] for i in kept]).to_type())
     i64 = ir.IntegerType.get_signless(64)
     for user in users:
         if not is_used(user.results[0]):

@@ -265,11 +265,7 @@ class _Body:
 def _number(value: ir.Value) -> int:
     """The value of a constant; 0 for other values."""
     op = defining_op(value)
-    return (
-        int(ir.IntegerAttr(op.attributes["value"]).value)
-        if op is not None and op.name == "arith.constant"
-        else 0
-    )
+    return int(ir.IntegerAttr(op.attributes["value"]).value) if op is not None and op.name == "arith.constant" else 0
 
 
 def _constant(value: int) -> ir.Value:
@@ -584,9 +580,7 @@ class _FunctionLowering:
         result = op.results[0]
         name = ir.StringAttr(op.attributes["func"]).value
         with ir.InsertionPoint.after(op):
-            for what, value, info in _leaves(
-                f"result of '{name}' at {where(op)}", Value(result), result.type
-            ):
+            for what, value, info in _leaves(f"result of '{name}' at {where(op)}", Value(result), result.type):
                 dims = _leaf_dims(info)
                 if dims is not None and any(isinstance(dim, Expr) for dim in dims):
                     self._ensure([d for d in dims if d is not None], scope, op)
@@ -674,9 +668,7 @@ class _FunctionLowering:
                     f"{place}{self.name}: symbol '{missing[0]}' in '{dim}' is not defined; a symbol is defined by a "
                     "dimension of a parameter or of a match_shape that is the symbol alone"
                 )
-        self._call_shape_function(
-            [dim for dim in dims if isinstance(dim, Expr) and str(dim) not in scope.ready], scope
-        )
+        self._call_shape_function([dim for dim in dims if isinstance(dim, Expr) and str(dim) not in scope.ready], scope)
 
     def _call_shape_function(self, dims: Sequence[Dim], scope: _Scope) -> None:
         new = scope.ready - scope.bounded

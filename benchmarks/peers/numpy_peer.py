@@ -78,13 +78,9 @@ class NumpyOps(Ops):
         bias = self.constants.get(f"{name}.bias")
         return product if bias is None else product + bias
 
-    def attention(
-        self, query: Value, key: Value, value: Value, split: Heads, bias: Value | None = None
-    ) -> Value:
+    def attention(self, query: Value, key: Value, value: Value, split: Heads, bias: Value | None = None) -> Value:
         b, s, d = query.shape
-        q, k, v = (
-            t.reshape(b, s, split.count, split.size).transpose(0, 2, 1, 3) for t in (query, key, value)
-        )
+        q, k, v = (t.reshape(b, s, split.count, split.size).transpose(0, 2, 1, 3) for t in (query, key, value))
         scores = q @ k.transpose(0, 1, 3, 2) * self.dtype(split.size**-0.5)
         weights = self.softmax(scores if bias is None else scores + bias)
         return (weights @ v).transpose(0, 2, 1, 3).reshape(b, s, d)

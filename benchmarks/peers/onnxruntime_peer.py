@@ -103,9 +103,7 @@ class OnnxOps(Ops):
         bias = f"{name}.bias"
         return self.node("Add", product, self.constant(bias)) if bias in self.constants else product
 
-    def attention(
-        self, query: Value, key: Value, value: Value, split: Heads, bias: Value | None = None
-    ) -> Value:
+    def attention(self, query: Value, key: Value, value: Value, split: Heads, bias: Value | None = None) -> Value:
         shape = self.integers(0, 0, split.count, split.size)
         parts = [self.node("Reshape", t, shape) for t in (query, key, value)]
         q, v = (self.node("Transpose", t, perm=[0, 2, 1, 3]) for t in (parts[0], parts[2]))
@@ -142,9 +140,7 @@ def onnx_model(workload: Workload) -> Any:  # noqa: ANN401
     ops = OnnxOps(workload.constants())
     result = workload.compute(ops, *(p.name for p in workload.parameters))
     inputs = [info(p.name, p.shape, p.dtype) for p in workload.parameters]
-    graph = helper.make_graph(
-        ops.nodes, workload.name, inputs, [info(result, None, "float32")], ops.initializers
-    )
+    graph = helper.make_graph(ops.nodes, workload.name, inputs, [info(result, None, "float32")], ops.initializers)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION)
 
 

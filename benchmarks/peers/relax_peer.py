@@ -76,13 +76,9 @@ class RelaxOps(Ops):
     def linear(self, x: Value, name: str) -> Value:
         weight = self.bb.const(np.ascontiguousarray(self.constants[f"{name}.weight"].T))
         product = self.matmul(x, weight)
-        return (
-            self.add(product, self.constant(f"{name}.bias")) if f"{name}.bias" in self.constants else product
-        )
+        return self.add(product, self.constant(f"{name}.bias")) if f"{name}.bias" in self.constants else product
 
-    def attention(
-        self, query: Value, key: Value, value: Value, split: Heads, bias: Value | None = None
-    ) -> Value:
+    def attention(self, query: Value, key: Value, value: Value, split: Heads, bias: Value | None = None) -> Value:
         b, s, d = query.shape
         q, k, v = (self.bb.emit(R.reshape(t, (b, s, split.count, split.size))) for t in (query, key, value))
         return self.bb.emit(R.reshape(self.bb.emit(R.nn.attention(q, k, v, bias)), (b, s, d)))

@@ -70,9 +70,7 @@ class TorchOps(Ops):
     def linear(self, x: Value, name: str) -> Value:
         return self.functional.linear(x, self.constants[f"{name}.weight"], self.constants.get(f"{name}.bias"))
 
-    def attention(
-        self, query: Value, key: Value, value: Value, split: Heads, bias: Value | None = None
-    ) -> Value:
+    def attention(self, query: Value, key: Value, value: Value, split: Heads, bias: Value | None = None) -> Value:
         b, s, d = query.shape
         q, k, v = (t.view(b, s, split.count, split.size).transpose(1, 2) for t in (query, key, value))
         context = self.functional.scaled_dot_product_attention(q, k, v, attn_mask=bias)

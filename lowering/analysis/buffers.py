@@ -105,9 +105,7 @@ class Place(Generic[Size]):
     size: Size | int
 
 
-def lay_out(
-    slots: Sequence[Sequence[Bytes]], arithmetic: Arithmetic[Size]
-) -> tuple[list[Place[Size]], Size | int]:
+def lay_out(slots: Sequence[Sequence[Bytes]], arithmetic: Arithmetic[Size]) -> tuple[list[Place[Size]], Size | int]:
     """The place of each slot, and the size of the workspace; a slot is as large as its largest size."""
     end: Size | int = 0
     places: list[Place[Size]] = []
@@ -156,9 +154,7 @@ _PURE = frozenset(
         "shrui",
     ]
 ) | {"affine.apply", "affine.min", "affine.max"}
-_COMMUTATIVE = frozenset(
-    {"arith.addi", "arith.muli", "arith.maxsi", "arith.minsi", "arith.maxui", "arith.minui"}
-)
+_COMMUTATIVE = frozenset({"arith.addi", "arith.muli", "arith.maxsi", "arith.minsi", "arith.maxui", "arith.minui"})
 _DIVISIONS = frozenset(
     f"arith.{n}" for n in ["divsi", "divui", "floordivsi", "ceildivsi", "ceildivui", "remsi", "remui"]
 )

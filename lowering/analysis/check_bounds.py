@@ -226,9 +226,7 @@ def _slice(op: ir.Operation) -> Iterator[Requirement]:
     """The slice is within the buffer; an inserted tensor has the sizes of the slice."""
     slices = Slices.of(op)
     whole = op.operands[1] if op.name == "tensor.insert_slice" else op.operands[0]
-    for axis, (offset, size, stride) in enumerate(
-        zip(slices.offsets, slices.sizes, slices.strides, strict=True)
-    ):
+    for axis, (offset, size, stride) in enumerate(zip(slices.offsets, slices.sizes, slices.strides, strict=True)):
         yield _at_least(op, stride, 1, f"the stride of dimension {axis}")
         yield _slice_inside(op, whole, axis, offset, size, stride)
     if op.name == "tensor.insert_slice":
@@ -279,9 +277,7 @@ def _slice_inside(
         f"the slice of dimension {axis} begins at {{0}} and has {{1}} elements with stride {{3}}, "
         "but the dimension has {2}"
     )
-    return Requirement(
-        op, BOUNDS_ERROR, message, [offset, size, SizeOf(whole, axis), stride], proved, test, whole
-    )
+    return Requirement(op, BOUNDS_ERROR, message, [offset, size, SizeOf(whole, axis), stride], proved, test, whole)
 
 
 def _expand(op: ir.Operation) -> Iterator[Requirement]:
@@ -402,14 +398,10 @@ def _emit_last_index(expr: ir.AffineExpr, sizes: dict[int, Value]) -> Value:
     left, right = _emit_last_index(expr.lhs, sizes), _emit_last_index(expr.rhs, sizes)
     if isinstance(expr, ir.AffineAddExpr):
         return arith.addf(left, right)
-    return (
-        arith.mulf(left, right) if isinstance(expr, ir.AffineMulExpr) else math.floor(arith.divf(left, right))
-    )
+    return arith.mulf(left, right) if isinstance(expr, ir.AffineMulExpr) else math.floor(arith.divf(left, right))
 
 
-def _last_access(
-    op: ir.Operation, place: SizeOf, expr: ir.AffineExpr, first: dict[int, SizeOf]
-) -> Requirement:
+def _last_access(op: ir.Operation, place: SizeOf, expr: ir.AffineExpr, first: dict[int, SizeOf]) -> Requirement:
     """The maximum index of an access such as ``i + k`` is in range, unless a loop of the op is empty."""
     assert is_rising_access(expr), "check-prim-funcs refuses other accesses"
     loops = _loops_of(expr)
@@ -511,9 +503,7 @@ class CheckBounds(ModulePass):
                 continue
             marked = UNCHECKED in op.attributes
             if mode == "all" or (mode == "auto" and marked):
-                _check_function(
-                    op, declarations, sizes_only=mode == "auto" and INDICES_PROVED in op.attributes
-                )
+                _check_function(op, declarations, sizes_only=mode == "auto" and INDICES_PROVED in op.attributes)
             for mark in (UNCHECKED, INDICES_PROVED):
                 if mark in op.attributes:
                     del op.attributes[mark]

@@ -88,11 +88,7 @@ class Forms:
         it.
         """
         starts = [least_bound(value) for value in form.terms]
-        if (
-            form.rest < 0
-            or any(start is None or start < 0 for start in starts)
-            or min(form.terms.values()) < 0
-        ):
+        if form.rest < 0 or any(start is None or start < 0 for start in starts) or min(form.terms.values()) < 0:
             return False
         wanted, waiting = self.of(size), [form]
         for _ in range(MOST_FORMS):
@@ -102,9 +98,7 @@ class Forms:
             gap = wanted.plus(found, -1)
             if not gap.terms and gap.rest >= 1:
                 return True
-            known = [
-                value for value, factor in found.terms.items() if factor > 0 and value not in wanted.terms
-            ]
+            known = [value for value, factor in found.terms.items() if factor > 0 and value not in wanted.terms]
             if known:
                 value = max(known, key=_depth)
                 factor = found.terms[value]
@@ -125,9 +119,7 @@ class Forms:
 
 def _depth(value: ir.Value) -> int:
     owner = value.owner
-    return sum(
-        1 for _ in ancestors(owner.owner.operation if isinstance(owner, ir.Block) else owner.operation)
-    )
+    return sum(1 for _ in ancestors(owner.owner.operation if isinstance(owner, ir.Block) else owner.operation))
 
 
 # Delinearised indices of a fused loop: quotients and remainders of its induction variable.
@@ -208,9 +200,7 @@ VIEWS = (
     "memref.collapse_shape",
     "memref.reinterpret_cast",
 )
-WITHOUT_ACCESS = frozenset(
-    {*VIEWS, "memref.dim", "memref.alloc", "memref.alloca", "memref.extract_strided_metadata"}
-)
+WITHOUT_ACCESS = frozenset({*VIEWS, "memref.dim", "memref.alloc", "memref.alloca", "memref.extract_strided_metadata"})
 _BUFFER_AT = {
     "memref.load": 0,
     "memref.store": 1,

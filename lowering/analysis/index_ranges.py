@@ -139,17 +139,10 @@ def quotient_of(value: ir.Value) -> tuple[ir.Value, ir.Value] | None:
     if op is not None and op.name == "arith.select":
         test, zero, quotient = op.operands
         inner, compared = defining_op(quotient), defining_op(test)
-        if (
-            inner is None
-            or inner.name != "arith.floordivsi"
-            or compared is None
-            or compared.name != "arith.cmpi"
-        ):
+        if inner is None or inner.name != "arith.floordivsi" or compared is None or compared.name != "arith.cmpi":
             return None
         size, none = compared.operands
-        is_zero = (
-            constant_of(zero) == 0 and constant_of(none) == 0 and compared.attributes["predicate"].value == 0
-        )
+        is_zero = constant_of(zero) == 0 and constant_of(none) == 0 and compared.attributes["predicate"].value == 0
         if not is_zero or size_of(inner.operands[1]) != size:
             return None
         return inner.operands[0], inner.operands[1]
@@ -419,12 +412,8 @@ class Ranges:
     def _place(self, variable: ir.Value) -> tuple[int, int]:
         """Sort key of a variable: its nesting depth, then its order among variables of the same depth."""
         owner = variable.owner
-        depth = sum(
-            1 for _ in ancestors(owner.owner.operation if isinstance(owner, ir.Block) else owner.operation)
-        )
-        return (
-            (depth + 1, 0) if isinstance(owner, ir.Block) else (depth, 1 + list(self.spans).index(variable))
-        )
+        depth = sum(1 for _ in ancestors(owner.owner.operation if isinstance(owner, ir.Block) else owner.operation))
+        return (depth + 1, 0) if isinstance(owner, ir.Block) else (depth, 1 + list(self.spans).index(variable))
 
     def begins(self, variable: ir.Value) -> tuple[Linear, ...]:
         """Lower bounds of a variable."""

@@ -126,9 +126,7 @@ class Check:
         shown = [(int(match[1]), match[2] or "") for match in self._placeholders()]
         for position, way in shown:
             if position >= count or (way and way not in NAMERS):
-                raise CompileError(
-                    f"a check of {count} values cannot show {{{position}:{way}}}: {self.message!r}"
-                )
+                raise CompileError(f"a check of {count} values cannot show {{{position}:{way}}}: {self.message!r}")
         return shown
 
     @property
@@ -326,8 +324,7 @@ class OutsideTexts(Texts):
         self.fragment.define(f"llvm.mlir.global external constant {symbol(used)}() : !llvm.array<1 x i8>")
         self._symbols[used] = name
         self._globals[name] = (
-            f"llvm.mlir.global external constant {symbol(name)}({quoted_bytes(data)}) "
-            f"{{alignment = {alignment} : i64}}"
+            f"llvm.mlir.global external constant {symbol(name)}({quoted_bytes(data)}) {{alignment = {alignment} : i64}}"
         )
         return symbol(used)
 

@@ -277,9 +277,7 @@ def make_part(
     needed = graph.needed(own, owners)
     bytecode = _part_bytecode(graph, set(own), needed, owners, crossing, plain)
     external = [
-        name
-        for name in graph.ops
-        if name in needed and owners.get(name) != number and graph.is_elsewhere(name, owners)
+        name for name in graph.ops if name in needed and owners.get(name) != number and graph.is_elsewhere(name, owners)
     ]
     functions = [name for name in own if name in graph.weights]
     copied = [name for name in needed if name in graph.weights and name not in owners]
@@ -346,9 +344,7 @@ def _needs_conversion(op: str) -> bool:
 
 def is_table(op: ir.OpView) -> bool:
     """True if a global is a constant of level F."""
-    return (
-        isinstance(op, memref.GlobalOp) and "constant" in op.attributes and "sym_visibility" in op.attributes
-    )
+    return isinstance(op, memref.GlobalOp) and "constant" in op.attributes and "sym_visibility" in op.attributes
 
 
 def _inside(top: ir.Operation) -> tuple[tuple[str, ...], frozenset[str], int]:

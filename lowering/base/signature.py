@@ -166,9 +166,7 @@ class Place:
 def before_results(written: Sequence[Place], count: int) -> int:
     """The number of parameters before the written ones, if these are the last; otherwise `count`."""
     first = count - len(written)
-    return (
-        first if [place.path for place in written] == [(number,) for number in range(first, count)] else count
-    )
+    return first if [place.path for place in written] == [(number,) for number in range(first, count)] else count
 
 
 @dataclass(frozen=True)
@@ -205,9 +203,7 @@ class Signature:
     def takes_results(self) -> bool:
         """True if callers may pass the results in: all are tensors whose sizes are known before the call."""
         return (
-            bool(self.results)
-            and not self.written
-            and all(r.kind == "tensor" and not r.returned for r in self.results)
+            bool(self.results) and not self.written and all(r.kind == "tensor" and not r.returned for r in self.results)
         )
 
     @property

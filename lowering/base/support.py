@@ -484,9 +484,7 @@ _CORE = "\n".join(
     [
         fill_template("support_memory", MEMORY_TABLE=MEMORY_TABLE),
         fill_template("support_tensors", PAGE_BYTES=PAGE_BYTES, PAGED_BYTES=PAGED_BYTES),
-        fill_template(
-            "support_names", dtype_table=quoted("".join(code.ljust(8, "\0") for code in _DTYPE_CODES))
-        ),
+        fill_template("support_names", dtype_table=quoted("".join(code.ljust(8, "\0") for code in _DTYPE_CODES))),
         fill_template("support_argument_errors"),
         fill_template("support_arguments", LAYOUT),
         shared_raisers(SUPPORT),
@@ -499,9 +497,7 @@ _CORE_HEADS = {match["name"][1:]: match[0] for match in _HEAD.finditer(_CORE)}
 CORE_MAY_FAIL = frozenset(name for name, head in _CORE_HEADS.items() if MAY_FAIL in head)
 """Those that may fail."""
 
-SEPARATE_SUPPORT = "\n".join(
-    [DECLARED, f"llvm.mlir.global external @{MEMORY_TABLE}() : !llvm.array<2 x ptr>", _CORE]
-)
+SEPARATE_SUPPORT = "\n".join([DECLARED, f"llvm.mlir.global external @{MEMORY_TABLE}() : !llvm.array<2 x ptr>", _CORE])
 """A module of level V with checks: the functions that `define_support` omits if `is_separate` is set."""
 
 CORE_NAMES = frozenset(_CORE_HEADS)
@@ -510,9 +506,7 @@ CORE_NAMES = frozenset(_CORE_HEADS)
 
 def _marks(name: str) -> str:
     """The attributes of the declaration that replaces a function."""
-    return ", ".join(
-        [SEPARATE, *(mark for mark in (MAY_FAIL, SAYS_PLACE, COLD) if mark in _CORE_HEADS[name])]
-    )
+    return ", ".join([SEPARATE, *(mark for mark in (MAY_FAIL, SAYS_PLACE, COLD) if mark in _CORE_HEADS[name])])
 
 
 SEPARATE_DECLARATIONS = {

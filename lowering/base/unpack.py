@@ -92,9 +92,7 @@ class FFICode:
         for value, role in tensors:
             assert value.dtype is not None and value.ndim is not None
             expected = f"{value.name}: {value.type}"
-            rows.append(
-                Row(value.ndim, value.dtype.packed, value.dtype.size, self.prefix, role, expected, self.kind)
-            )
+            rows.append(Row(value.ndim, value.dtype.packed, value.dtype.size, self.prefix, role, expected, self.kind))
         return self.code.let(f"llvm.mlir.addressof {self.texts.table(table_of(rows))} : !llvm.ptr")
 
     def take_tensor(self, slot: str, value: Value, row: str, record: str) -> tuple[str, Tensor]:
@@ -245,9 +243,7 @@ class FFICode:
         A kind that is only known at run time is the i64 with which the TVMFFIAny begins; its payload is also an i64.
         """
         words = isinstance(kind, str) or kind in (NONE, INT, BOOL, FLOAT)
-        self.code.store(
-            kind if isinstance(kind, str) else self.code.constant(kind), "i64", to, ANY_BYTES * position
-        )
+        self.code.store(kind if isinstance(kind, str) else self.code.constant(kind), "i64", to, ANY_BYTES * position)
         self.code.store(payload, "i64" if words else "!llvm.ptr", to, ANY_BYTES * position + 8)
 
     def construct(self, name: str, arguments: str, count: int | str) -> str:
@@ -288,9 +284,7 @@ def global_function(code: Code, fragment: Fragment, name: str, cache: str = "") 
     )
 
 
-def construct(
-    code: Code, fragment: Fragment, name: str, arguments: str, count: int | str, cache: str = ""
-) -> str:
+def construct(code: Code, fragment: Fragment, name: str, arguments: str, count: int | str, cache: str = "") -> str:
     """Call a constructor of the FFI ("ffi.Array", "ffi.Shape"); return the handle of the new object.
 
     `count`: an int, or the SSA name of an i32. `cache`: see `global_function`.

@@ -78,9 +78,7 @@ def _address(base: ir.Value, offset: int) -> ir.Value:
         "rawConstantIndices": ir.DenseI32ArrayAttr.get([offset]),
         "elem_type": ir.TypeAttr.get(ir.IntegerType.get_signless(8)),
     }
-    return ir.Operation.create(
-        "llvm.getelementptr", results=[base.type], operands=[base], attributes=attributes
-    ).result
+    return ir.Operation.create("llvm.getelementptr", results=[base.type], operands=[base], attributes=attributes).result
 
 
 def _memref(data: ir.Value, sizes: Sequence[int], type: ir.MemRefType) -> ir.Value:
@@ -132,9 +130,7 @@ class EmitLifecycle(ModulePass):
                 continue
             _known(fragment, name)
             cache = release.let(f"llvm.mlir.addressof {symbol(name)} : !llvm.ptr")
-            held = release.let(
-                f"llvm.atomicrmw xchg {cache}, {release.null()} acq_rel : !llvm.ptr, !llvm.ptr"
-            )
+            held = release.let(f"llvm.atomicrmw xchg {cache}, {release.null()} acq_rel : !llvm.ptr, !llvm.ptr")
             drop = fragment.declare("relax.rt.drop", "(!llvm.ptr) -> ()")
             release.do(f"func.call {drop}({held}) : (!llvm.ptr) -> ()")
         release.do("func.return")

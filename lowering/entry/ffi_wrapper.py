@@ -63,9 +63,7 @@ class Wrapper(FFICode):
     calls would dominate. `texts`: the storage of strings, constants of the module by default.
     """
 
-    def __init__(
-        self, signature: Signature, callee: Callee, fragment: Fragment, texts: Texts | None = None
-    ) -> None:
+    def __init__(self, signature: Signature, callee: Callee, fragment: Fragment, texts: Texts | None = None) -> None:
         super().__init__(f"ffi.{callee.entry}", f"{signature.name}: ", fragment)
         self.texts = texts or self.texts
         self.signature, self.function, self.is_flat = signature, callee.name, callee.is_flat
@@ -95,9 +93,7 @@ class Wrapper(FFICode):
         """The address of the table row of a tensor."""
         return self.code.at(self.rows, ROW_BYTES * number)
 
-    def unpack_all(
-        self, slots: str, values: Sequence[Value], dims: list[str], inputs: list[Tensor | str]
-    ) -> None:
+    def unpack_all(self, slots: str, values: Sequence[Value], dims: list[str], inputs: list[Tensor | str]) -> None:
         """Read parameters, or fields of one. Appends index values to `dims` and the arguments of `@f` to `inputs`."""
         for i, value in enumerate(values):
             slot = self.code.at(slots, ANY_BYTES * i)
@@ -143,9 +139,7 @@ class Wrapper(FFICode):
             dims += [code.index(size) for size in self.sizes(pointer, value.ndim or 0)]
         elif value.kind == "shape":
             kind, payload = code.load(slot, 0, "i64"), code.load(slot, 8, "i64")
-            shape = self.object(
-                "as_shape", [code.frame(self.fragment), kind, payload], ["!llvm.ptr", "i64", "i64"]
-            )
+            shape = self.object("as_shape", [code.frame(self.fragment), kind, payload], ["!llvm.ptr", "i64", "i64"])
             self.check(
                 code.let(f"arith.cmpi ne, {shape}, {code.constant(0)} : i64"),
                 "ArgumentError",
@@ -165,9 +159,7 @@ class Wrapper(FFICode):
     def object(self, name: str, operands: list[str], types: list[str]) -> str:
         """Call an object function whose result is one i64; `operands` begin with its frame."""
         self.declare_object(name, types[1:], ["i64"])
-        return self.code.let(
-            f"func.call {symbol(PREFIX + name)}({', '.join(operands)}) : ({', '.join(types)}) -> i64"
-        )
+        return self.code.let(f"func.call {symbol(PREFIX + name)}({', '.join(operands)}) : ({', '.join(types)}) -> i64")
 
     def declare_object(self, name: str, inputs: list[str], results: list[str]) -> None:
         define_object_function(self.fragment, PREFIX + name, inputs, results)
@@ -505,9 +497,7 @@ class InlineEntry(Wrapper):
         """True if all results can be computed in memory of the caller, and the function writes nothing else."""
         return not signature.written and not signature.takes_handles
 
-    def __init__(
-        self, signature: Signature, callee: Callee, fragment: Fragment, texts: Texts | None = None
-    ) -> None:
+    def __init__(self, signature: Signature, callee: Callee, fragment: Fragment, texts: Texts | None = None) -> None:
         super().__init__(signature, callee, fragment, texts)
         self.read_so_far = 0
 
@@ -602,8 +592,7 @@ class InlineEntry(Wrapper):
         slot = code.at("%args", ANY_BYTES * (len(self.signature.params) + i))
         tensor = self.unpacked(slot, self.signature.results[i], row)
         same = [
-            code.let(f"arith.cmpi eq, {size}, {wanted} : i64")
-            for size, wanted in zip(tensor.sizes, sizes, strict=True)
+            code.let(f"arith.cmpi eq, {size}, {wanted} : i64") for size, wanted in zip(tensor.sizes, sizes, strict=True)
         ]
         fits = self.all_of(tensor.contiguous, tensor.aligned, *same)
         code.do(f"scf.if {fits} {{\n  }} else {{")

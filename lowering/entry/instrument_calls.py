@@ -24,10 +24,7 @@ from relax_mlir.transform import ModulePass, PassContext
 
 
 _ONE = frozenset(
-    {
-        f"arith.{n}"
-        for n in ("addf", "subf", "mulf", "divf", "remf", "maximumf", "minimumf", "maxnumf", "minnumf")
-    }
+    {f"arith.{n}" for n in ("addf", "subf", "mulf", "divf", "remf", "maximumf", "minimumf", "maxnumf", "minnumf")}
 )
 _FREE_MATH = frozenset({"math.isnan", "math.isinf", "math.isfinite", "math.isnormal", "math.copysign"})
 
@@ -319,9 +316,7 @@ class _Sites:
     fragment: Fragment = field(default_factory=Fragment)
     descriptions: list[ir.Attribute] = field(default_factory=list)
 
-    def add(
-        self, kind: str, name: str, where: ir.Location, formulas: dict[str, str], sizes: Sequence[str]
-    ) -> int:
+    def add(self, kind: str, name: str, where: ir.Location, formulas: dict[str, str], sizes: Sequence[str]) -> int:
         text = ir.StringAttr.get
         entries: dict[str, ir.Attribute] = {"kind": text(kind), "name": text(name)}
         entries["location"] = text(location_text(where))

@@ -276,9 +276,7 @@ class LowerPackedCalls(ModulePass):
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         table = functions(module)
         declarations = {
-            name: _Declaration.of(op)
-            for name, op in table.items()
-            if PACKED in op.attributes and is_declaration(op)
+            name: _Declaration.of(op) for name, op in table.items() if PACKED in op.attributes and is_declaration(op)
         }
         if not declarations:
             return
@@ -296,9 +294,7 @@ class LowerPackedCalls(ModulePass):
             body = _PackedCall(declaration, fragment, *sites[name])
             body.code.use_frame("%frame")
             body.write()
-            parameters = ", ".join(
-                ["%frame: !llvm.ptr", *(f"%a{i}: {t}" for i, t in enumerate(declaration.inputs))]
-            )
+            parameters = ", ".join(["%frame: !llvm.ptr", *(f"%a{i}: {t}" for i, t in enumerate(declaration.inputs))])
             results = f" -> ({', '.join(map(str, declaration.gives))})" if declaration.gives else ""
             fragment.function(f"private {symbol(name)}({parameters}){results}", body.code)
         fragment.splice(module)

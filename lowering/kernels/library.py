@@ -82,9 +82,7 @@ def kernels_from(find: Find | None) -> Iterator[None]:
         _find.reset(token)
 
 
-def define(
-    block: e.Block, target: Target, exported: Sequence[str], emit: Callable[[e.Block], object]
-) -> None:
+def define(block: e.Block, target: Target, exported: Sequence[str], emit: Callable[[e.Block], object]) -> None:
     """Declare the functions of a kernel in the module with the body `block`, unless they are there.
 
     Args:

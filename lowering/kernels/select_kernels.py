@@ -178,7 +178,5 @@ def _replace_body(function: func.FuncOp, target: Target, block: Block, fast: boo
 def _row_fusion(function: func.FuncOp) -> RowFusion:
     """Find the loops of the body that are marked as prologue and epilogue; a loop over an empty range may be absent."""
     ops = [op.operation for op in function.entry_block.operations]
-    found = [
-        next((RowLoop(op) for op in ops if name in op.attributes), None) for name in (PROLOGUE, EPILOGUE)
-    ]
+    found = [next((RowLoop(op) for op in ops if name in op.attributes), None) for name in (PROLOGUE, EPILOGUE)]
     return RowFusion(*found)

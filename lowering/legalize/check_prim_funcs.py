@@ -144,9 +144,7 @@ class Integers:
         return arith.constant(self.type, value)
 
 
-def _divide(
-    emit: Callable[[Value, Value], Value], *, signed: bool, remainder: bool = False
-) -> Callable[..., Value]:
+def _divide(emit: Callable[[Value, Value], Value], *, signed: bool, remainder: bool = False) -> Callable[..., Value]:
     def rule(op: ir.Operation, a: Value, b: Value) -> Value:
         kind = Integers(a.type)
         zero = kind.constant(0)
@@ -212,9 +210,7 @@ def _is_normal(op: ir.Operation, x: Value) -> Value:
     kind = dtypes.from_element_type(x.type)
     wide = arithmetic.compute_dtype(kind)
     size = math.absf(arithmetic.widen(kind, x))
-    least = arithmetic.compare(
-        wide, "ge", size, arithmetic.const(wide, float(ml_dtypes.finfo(kind.numpy).tiny))
-    )
+    least = arithmetic.compare(wide, "ge", size, arithmetic.const(wide, float(ml_dtypes.finfo(kind.numpy).tiny)))
     return arith.andi(least, arithmetic.compare(wide, "lt", size, arithmetic.const(wide, float("inf"))))
 
 
@@ -497,9 +493,7 @@ def _attributes(op: ir.Operation, name: str) -> Iterator[Diagnostic]:
     """Report attributes that only the lowering may give to ops of prim funcs."""
     for attribute in op.attributes if op.name != "func.func" else ():
         if attribute.startswith(("relax.", "llvm.")) and attribute not in OP_ATTRIBUTES:
-            yield _problem(
-                op, name, f"{op.name} has the attribute {attribute}, which the lowering makes: leave it out"
-            )
+            yield _problem(op, name, f"{op.name} has the attribute {attribute}, which the lowering makes: leave it out")
 
 
 def _problem(op: ir.Operation, name: str, message: str) -> Diagnostic:
@@ -510,22 +504,16 @@ def _parameters(prim: func.FuncOp) -> Iterator[Diagnostic]:
     """Report parameters that mix tensors and memrefs, have other layouts, or differ from the declared shapes."""
     name, types = prim.name.value, [*prim.type.inputs, *prim.type.results]
     if len(prim.regions[0].blocks) != 1:
-        yield _problem(
-            prim.operation, name, "its body has several blocks: write scf.if, scf.for and scf.while"
-        )
+        yield _problem(prim.operation, name, "its body has several blocks: write scf.if, scf.for and scf.while")
     tensors = [t for t in types if isinstance(t, ir.RankedTensorType)]
     memrefs = [t for t in types if isinstance(t, ir.MemRefType)]
     if tensors and memrefs:
         yield _problem(prim.operation, name, "its parameters are tensors and memrefs: use one of both")
     if memrefs and prim.type.results:
-        yield _problem(
-            prim.operation, name, "it works on memrefs, and returns something: write to its last buffers"
-        )
+        yield _problem(prim.operation, name, "it works on memrefs, and returns something: write to its last buffers")
     for number, type_ in enumerate(types):
         if isinstance(type_, ir.MemRefType) and not is_plain(type_):
-            message = (
-                f"parameter {number} is {type_}: buffers are in row-major order, without strides or offsets"
-            )
+            message = f"parameter {number} is {type_}: buffers are in row-major order, without strides or offsets"
             yield _problem(prim.operation, name, message)
         elif not isinstance(type_, ir.MemRefType | ir.RankedTensorType | ir.IndexType):
             message = f"parameter {number} is {type_}, expected a tensor, a memref or an index"
@@ -533,9 +521,7 @@ def _parameters(prim: func.FuncOp) -> Iterator[Diagnostic]:
     for number, param in enumerate(prim_params(prim) or ()):
         type_ = prim.type.inputs[number]
         if (param.shape is None) != isinstance(type_, ir.IndexType):
-            yield _problem(
-                prim.operation, name, f"'{param.name}' is {type_}, but is declared otherwise in {PARAMS}"
-            )
+            yield _problem(prim.operation, name, f"'{param.name}' is {type_}, but is declared otherwise in {PARAMS}")
         elif param.shape is not None:
             yield from _declared(prim, number, param.name, param.shape)
 
@@ -547,9 +533,7 @@ def _declared(prim: func.FuncOp, number: int, name: str, shape: Sequence[object]
     )
     if not agree:
         shown = ", ".join(map(str, shape))
-        yield _problem(
-            prim.operation, prim.name.value, f"'{name}' is {type_}, but {PARAMS} declares ({shown})"
-        )
+        yield _problem(prim.operation, prim.name.value, f"'{name}' is {type_}, but {PARAMS} declares ({shown})")
 
 
 def is_plain(type_: ir.MemRefType) -> bool:
@@ -600,9 +584,7 @@ def _shape_of(op: ir.Operation) -> Iterator[str]:
         ):
             yield "it changes the layout"
     elif op.name in ("memref.alloc", "memref.alloca"):
-        if not is_plain(ir.MemRefType(op.results[0].type)) or len(op.operands) != _dynamic(
-            op.results[0].type
-        ):
+        if not is_plain(ir.MemRefType(op.results[0].type)) or len(op.operands) != _dynamic(op.results[0].type):
             yield "a buffer has a plain layout"
     elif op.name.startswith("linalg.") and len(op.regions):
         maps = linalg.get_indexing_maps(op)

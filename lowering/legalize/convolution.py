@@ -119,9 +119,7 @@ def _sums_over_windows(
     return _reordered(lz, f"{_name(conv)}_out", sums, plain.out, conv.out, result)
 
 
-def _reordered(
-    lz: Legalizer, name: str, value: Arg, letters: str, wanted: str, result: Tensor | None = None
-) -> Arg:
+def _reordered(lz: Legalizer, name: str, value: Arg, letters: str, wanted: str, result: Tensor | None = None) -> Arg:
     """Permute `value` from the dimension order `letters` to the order `wanted`."""
     order = [letters.index(letter) for letter in wanted]
     shape = [value.shape[axis] for axis in order]
@@ -139,9 +137,7 @@ def _name(conv: Convolution) -> str:
     return conv.op.removeprefix("nn_")
 
 
-def _product(
-    lz: Legalizer, conv: Convolution, data: Arg, weight: Arg, result: Tensor, unsure: tuple[str, ...]
-) -> Arg:
+def _product(lz: Legalizer, conv: Convolution, data: Arg, weight: Arg, result: Tensor, unsure: tuple[str, ...]) -> Arg:
     """The convolution in one group, as a GEMM."""
     wide = compute_dtype(result.element)
     sizes = dict(zip(conv.out, result.dims, strict=True))
@@ -226,8 +222,7 @@ def _padded(lz: Legalizer, conv: Convolution, data: Arg) -> Arg:
     if not any((*conv.before, *conv.after)):
         return data
     shape = [
-        dim + before.get(letter, 0) + after.get(letter, 0)
-        for letter, dim in zip(conv.data, data.shape, strict=True)
+        dim + before.get(letter, 0) + after.get(letter, 0) for letter, dim in zip(conv.data, data.shape, strict=True)
     ]
 
     def body(prim: PrimBody) -> Sequence[ir.Value]:
@@ -286,11 +281,7 @@ class Loops:
             return self.map([self.loop(loops[x]) if x in loops else zero for x in self.conv.kernel])
         names: list[str] = []
         for letter in self.conv.kernel:
-            names += (
-                _in_groups(self.conv, "C", "C")
-                if letter == "O"
-                else [letter if letter == "I" else letter.lower()]
-            )
+            names += _in_groups(self.conv, "C", "C") if letter == "O" else [letter if letter == "I" else letter.lower()]
         return self.map([self.loop(name) for name in names])
 
     def sums(self, prim: PrimBody, data: ir.Value) -> Sequence[ir.Value]:
@@ -399,10 +390,7 @@ def _added(lz: Legalizer, conv: Convolution, products: Arg, images: Arg, kernels
     _, outputs, *sizes = kernels.shape
     taps, rank = symbolic.product(sizes), len(lengths)
     given = reshaped(products, [batch, outputs * conv.groups, taps, *lengths])
-    reaches = [
-        _reach(conv, axis, length, size)
-        for axis, (length, size) in enumerate(zip(lengths, sizes, strict=True))
-    ]
+    reaches = [_reach(conv, axis, length, size) for axis, (length, size) in enumerate(zip(lengths, sizes, strict=True))]
     result = Tensor([batch, outputs * conv.groups, *reaches], products.info.dtype)
     dtype = dtype_of(products)
 
@@ -434,9 +422,7 @@ def _added(lz: Legalizer, conv: Convolution, products: Arg, images: Arg, kernels
                 to.strides[2 + axis] = conv.strides[axis]
             before = to.extract(sums, type_)
             maps = [identity(2 + rank)], [before], [identity(2 + rank)], ["parallel"] * (2 + rank)
-            added = generic(
-                [from_source.extract(source, type_)], *maps, lambda x, total: add(dtype, total, x)
-            )
+            added = generic([from_source.extract(source, type_)], *maps, lambda x, total: add(dtype, total, x))
             scf.YieldOp([to.insert(added[0], sums)])
         return [loop.results[0]]
 
@@ -565,9 +551,7 @@ def _sums_of(out: TETensor) -> tuple[Schedule, TETensor]:
     assert isinstance(op, ComputeOp)
     if op.reduce_axis:
         return s, s.cache_write(out, "local")
-    (sums,) = [
-        t for t in op.input_tensors if isinstance(t.op, ComputeOp) and t.op.reduce_axis and t.ndim == out.ndim
-    ]
+    (sums,) = [t for t in op.input_tensors if isinstance(t.op, ComputeOp) and t.op.reduce_axis and t.ndim == out.ndim]
     s[sums].set_scope("local")
     return s, sums
 
@@ -603,9 +587,7 @@ def _tile_space(
     return [*outer, width_outer], [*inner, width_inner]
 
 
-def _sum_in_registers(
-    s: Schedule, sums: TETensor, out: TETensor, place: IterVar, taps: Sequence[IterVar]
-) -> None:
+def _sum_in_registers(s: Schedule, sums: TETensor, out: TETensor, place: IterVar, taps: Sequence[IterVar]) -> None:
     """Compute the accumulators at a loop of `out`: reduction axes outermost, the last axis vectorised."""
     assert isinstance(sums.op, ComputeOp)
     s[sums].compute_at(s[out], place)
@@ -616,9 +598,7 @@ def _sum_in_registers(
         s[sums].unroll(axis)
 
 
-@expression(
-    Conv1dOp, Conv2dOp, Conv3dOp, name="grouped direct", when=_holds, priority=PLEVEL, schedule=_by_channels
-)
+@expression(Conv1dOp, Conv2dOp, Conv3dOp, name="grouped direct", when=_holds, priority=PLEVEL, schedule=_by_channels)
 def grouped(attrs: Attrs, inputs: Sequence[TETensor], out_type: StructInfo) -> TETensor:
     assert isinstance(out_type, Tensor)
     dtype = str(out_type.dtype)

@@ -101,9 +101,7 @@ def legalize_eye(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     """Fill the result by position; no input is read."""
     op, dtype = replace(op, operands=()), op.results[0].element
     key = op.args.int_attr("k")
-    return elementwise_prim(
-        lz, op, lambda: select(dtype, _is_kept(op), const(dtype, 1), const(dtype, 0)), key=key
-    )
+    return elementwise_prim(lz, op, lambda: select(dtype, _is_kept(op), const(dtype, 1), const(dtype, 0)), key=key)
 
 
 @lower(TrilOp, TriuOp)

@@ -43,9 +43,7 @@ class ExposePrimFuncs(ModulePass):
         """
         prims = {op.name.value: op for op in functions_of(module) if PRIM_FUNC in op.attributes}
         is_alone = not relax_functions(module)
-        there = {
-            _callee(function, prims) for function in relax_functions(module) if EXPOSES in function.attributes
-        }
+        there = {_callee(function, prims) for function in relax_functions(module) if EXPOSES in function.attributes}
         names = {name: exported_name(prim, is_alone) for name, prim in prims.items() if name not in there}
         written = {name: _written(name, prims) for name, exported in names.items() if exported is not None}
         for name, exported in names.items():  # this renames callees of the others

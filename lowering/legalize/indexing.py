@@ -48,9 +48,7 @@ def legalize_dynamic_strided_slice(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     if rank == 0:
         return [x]
     vector = Tensor((rank,), "int64")
-    first, count, step = lz.prim(
-        "slice_places", op.operands, [vector] * 3, _places, key=tuple(map(str, x.shape))
-    )
+    first, count, step = lz.prim("slice_places", op.operands, [vector] * 3, _places, key=tuple(map(str, x.shape)))
     sizes = fresh_symbols(rank)
     match_shape(tensor_to_shape(Value(count.ssa)), sizes)
     taken = Tensor(sizes, x.info.dtype)
@@ -81,13 +79,9 @@ def _number(prim: PrimBody, number: int, at: Sequence[Index]) -> Index:
     return arith.select(arith.cmpi(_P.slt, found, prim.index(0)), prim.index(2**63 - 1), found)
 
 
-def _resolved(
-    prim: PrimBody, begin: Index, end: Index, step: Index, size: Index
-) -> tuple[Index, Index, Index]:
+def _resolved(prim: PrimBody, begin: Index, end: Index, step: Index, size: Index) -> tuple[Index, Index, Index]:
     zero, one = prim.index(0), prim.index(1)
-    cf.assert_(
-        arith.cmpi(_P.ne, step, zero), "dynamic_strided_slice: a stride is 0", loc=ir.Location.unknown()
-    )
+    cf.assert_(arith.cmpi(_P.ne, step, zero), "dynamic_strided_slice: a stride is 0", loc=ir.Location.unknown())
     is_up = arith.cmpi(_P.sgt, step, zero)
     low = arith.select(is_up, zero, arith.subi(zero, one))
     high = arith.select(is_up, size, arith.subi(size, one))

@@ -59,10 +59,7 @@ def contraction(prim: PrimBody, axes1: Sequence[int], axes2: Sequence[int], out:
     out_info = prim.out_infos[0]
     sizes = out_info.dims
     loops = len(sizes) + 1
-    maps = [
-        operand_map(info, axes, sizes, loops)
-        for info, axes in zip(prim.in_infos[:2], (axes1, axes2), strict=True)
-    ]
+    maps = [operand_map(info, axes, sizes, loops) for info, axes in zip(prim.in_infos[:2], (axes1, axes2), strict=True)]
     out_map = ir.AffineMap.get(loops, 0, [ir.AffineDimExpr.get(i) for i in range(loops - 1)])
     dtype, sources = out_info.element, [info.element for info in prim.in_infos[:2]]
 
@@ -92,9 +89,7 @@ def legalize_matmul(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
 
 def _is_plain(operands: Sequence[Arg], out: Tensor) -> bool:
     """True for two matrices of the accumulator's dtype, which is not bool: what ``linalg.matmul`` computes."""
-    return out.element.kind != "bool" and all(
-        len(a.shape) == 2 and a.info.dtype == out.dtype for a in operands
-    )
+    return out.element.kind != "bool" and all(len(a.shape) == 2 and a.info.dtype == out.dtype for a in operands)
 
 
 def matrices(prim: PrimBody) -> Sequence[ir.Value]:

@@ -31,18 +31,14 @@ from relax_mlir.topi.tag import INJECTIVE
 def cross_entropy(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Tensor:
     """The cross entropy of log probabilities."""
     predictions, labels = inputs
-    return narrowed(
-        topi.nn.cross_entropy_with_logits(widened(predictions), widened(labels)), predictions.dtype
-    )
+    return narrowed(topi.nn.cross_entropy_with_logits(widened(predictions), widened(labels)), predictions.dtype)
 
 
 @expression(NllLossOp)
 def nll_loss(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Tensor:
     """The negative log likelihood."""
     predictions, targets, weights = inputs
-    found = topi.nn.nll_loss(
-        widened(predictions), targets, widened(weights), attrs.reduction, attrs.ignore_index
-    )
+    found = topi.nn.nll_loss(widened(predictions), targets, widened(weights), attrs.reduction, attrs.ignore_index)
     return narrowed(found, predictions.dtype)
 
 
@@ -119,9 +115,7 @@ def take_backward(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) 
     before, after = ([], []) if axis is None else (list(data.shape[:axis]), list(data.shape[axis + 1 :]))
     length = product(data.shape) if axis is None else data.shape[axis]
     given, rank, count = widened(grad), indices.ndim, len(before)
-    zeros = computed(
-        (length, *before, *after), lambda *i: functions.const(0, given.dtype), "T_zeros", INJECTIVE
-    )
+    zeros = computed((length, *before, *after), lambda *i: functions.const(0, given.dtype), "T_zeros", INJECTIVE)
     places = computed(
         (*indices.shape, 1), lambda *i: held(indices(*i[:-1]).astype("int64"), length), "T_places", INJECTIVE
     )

@@ -96,9 +96,7 @@ def concatenated(lz: Legalizer, op: OpCall, axis: int) -> Sequence[Arg]:
     if len(op.operands) > JOINED:
         groups = [op.operands[start : start + JOINED] for start in range(0, len(op.operands), JOINED)]
         results = [replace(op, operands=group, results=(_joined(group, axis),)) for group in groups]
-        return concatenated(
-            lz, replace(op, operands=tuple(concatenated(lz, each, axis)[0] for each in results)), axis
-        )
+        return concatenated(lz, replace(op, operands=tuple(concatenated(lz, each, axis)[0] for each in results)), axis)
 
     def body(prim: PrimBody) -> Sequence[ir.Value]:
         result, offset = prim.outs[0], prim.index(0)
@@ -334,9 +332,7 @@ def _is_full(prim: PrimBody, axes: Sequence[int]) -> ir.Value | None:
     source, shape = prim.ins[0], prim.in_infos[0].shape or ()
     zero = prim.index(0)
     tests = [
-        arith.cmpi(arith.CmpIPredicate.ne, prim.dim(source, axis), zero)
-        for axis in axes
-        if _may_be_empty(shape[axis])
+        arith.cmpi(arith.CmpIPredicate.ne, prim.dim(source, axis), zero) for axis in axes if _may_be_empty(shape[axis])
     ]
     return functools.reduce(arith.andi, tests) if tests else None
 

@@ -129,9 +129,7 @@ def _flat(source: ir.Value) -> ir.Value:
     dynamic = int(ir.ShapedType.get_dynamic_size())
     total = 1
     for axis in range(type_.rank):
-        total = (
-            dynamic if type_.is_dynamic_dim(axis) or total == dynamic else total * type_.get_dim_size(axis)
-        )
+        total = dynamic if type_.is_dynamic_dim(axis) or total == dynamic else total * type_.get_dim_size(axis)
     flat = ir.RankedTensorType.get([total], type_.element_type)
     if type_.rank == 0:
         return tensor.expand_shape(flat, source, [], [], [1])

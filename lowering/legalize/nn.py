@@ -160,9 +160,7 @@ def legalize_layer_norm(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     )
 
 
-def _layer_norm(
-    prim: PrimBody, axes: Sequence[int], epsilon: float, scale: bool, center: bool
-) -> Sequence[ir.Value]:
+def _layer_norm(prim: PrimBody, axes: Sequence[int], epsilon: float, scale: bool, center: bool) -> Sequence[ir.Value]:
     return normalized(Rows(prim, axes), prim.ins[1:], epsilon, scale, center)
 
 
@@ -538,9 +536,7 @@ def _mean(
         channel = projection(rank, [axis])
         kinds = ["parallel" if i == axis else "reduction" for i in range(rank)]
         maps = [identity(rank), *([channel] * (len(ins) - 1))]
-        sums = generic(
-            prim.ins, maps, [zeroed(prim)], [channel], kinds, lambda *x: arith.addf(x[-1], term(*x[:-1]))
-        )
+        sums = generic(prim.ins, maps, [zeroed(prim)], [channel], kinds, lambda *x: arith.addf(x[-1], term(*x[:-1])))
         number = arith.index_cast(ir.IntegerType.get_signless(64), prim.index(count))
         divisor = arith.sitofp(wide.storage_type(), number)
         return generic([], [], sums, [identity(1)], ["parallel"], lambda total: arith.divf(total, divisor))

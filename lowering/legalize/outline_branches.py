@@ -146,9 +146,7 @@ class _Dispatcher:
         return name
 
     def _need(self, *dims: Dim) -> None:
-        self.sizes += [
-            dim for dim in dict.fromkeys(dims) if not isinstance(dim, int) and dim not in self.sizes
-        ]
+        self.sizes += [dim for dim in dict.fromkeys(dims) if not isinstance(dim, int) and dim not in self.sizes]
 
     def _ways(self, block: ir.Block, plans: Sequence[tuple[Way, _Plan]]) -> None:
         (way, plan), *others = plans

@@ -62,8 +62,7 @@ def _name(pool: Pooling) -> str:
 def _ends(pool: Pooling) -> tuple[int, ...]:
     """The padding after the data that windows may reach."""
     return tuple(
-        after + (stride - 1 if pool.ceil else 0)
-        for after, stride in zip(pool.after, pool.strides, strict=True)
+        after + (stride - 1 if pool.ceil else 0) for after, stride in zip(pool.after, pool.strides, strict=True)
     )
 
 
@@ -230,9 +229,7 @@ def _adaptive(attrs: Attrs, data: TETensor, out_type: StructInfo, kind: str) -> 
     sizes = dict(zip(attrs.out_layout, out_type.dims, strict=True))
     wide = compute_dtype(dtypes.dtype(data.dtype)).name if kind == "avg" else data.dtype
     given = data if wide == data.dtype else topi.cast(data, wide)
-    function = {1: topi.nn.adaptive_pool1d, 2: topi.nn.adaptive_pool, 3: topi.nn.adaptive_pool3d}[
-        len(letters)
-    ]
+    function = {1: topi.nn.adaptive_pool1d, 2: topi.nn.adaptive_pool, 3: topi.nn.adaptive_pool3d}[len(letters)]
     found = function(given, [sizes[letter] for letter in letters], kind, attrs.layout)
     return reordered(
         "adaptive_pool",

@@ -93,17 +93,13 @@ class Window:
         """Extract the slice, in a type that may omit dimensions of size 1."""
         dynamic_offsets, offsets = _mixed(self.offsets)
         dynamic_sizes, sizes = _mixed(self.sizes)
-        return tensor.extract_slice(
-            type_, source, dynamic_offsets, dynamic_sizes, [], offsets, sizes, self.strides
-        )
+        return tensor.extract_slice(type_, source, dynamic_offsets, dynamic_sizes, [], offsets, sizes, self.strides)
 
     def insert(self, part: ir.Value, into: ir.Value) -> ir.Value:
         """Replace the slice of `into` by `part`."""
         dynamic_offsets, offsets = _mixed(self.offsets)
         dynamic_sizes, sizes = _mixed(self.sizes)
-        return tensor.insert_slice(
-            part, into, dynamic_offsets, dynamic_sizes, [], offsets, sizes, self.strides
-        )
+        return tensor.insert_slice(part, into, dynamic_offsets, dynamic_sizes, [], offsets, sizes, self.strides)
 
 
 def _mixed(values: Sequence[int | Index]) -> tuple[list[Index], list[int]]:
@@ -117,8 +113,7 @@ def sizes_of(prim: PrimBody, value: ir.Value) -> list[int | Index]:
     """The sizes of a tensor of `prim`; static ones as ints."""
     type_ = ir.RankedTensorType(value.type)
     return [
-        prim.dim(value, axis) if type_.is_dynamic_dim(axis) else type_.get_dim_size(axis)
-        for axis in range(type_.rank)
+        prim.dim(value, axis) if type_.is_dynamic_dim(axis) else type_.get_dim_size(axis) for axis in range(type_.rank)
     ]
 
 

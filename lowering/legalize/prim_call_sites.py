@@ -193,9 +193,7 @@ def _memrefs(values: list[ir.Value]) -> Iterator[ir.Value]:
 def _root(value: ir.Value) -> ir.Value:
     """The root buffer of a view."""
     op = defining_op(value)
-    while (
-        op is not None and op.name.startswith("memref.") and op.name not in ("memref.alloc", "memref.alloca")
-    ):
+    while op is not None and op.name.startswith("memref.") and op.name not in ("memref.alloc", "memref.alloca"):
         value = op.operands[0]
         op = defining_op(value)
     return value

@@ -64,7 +64,6 @@ def _call(op: OpCall) -> OpCall:
     if any(arg.shape and arg.shape[0] != 1 for arg in parameters):
         behind = rank - 1 - normalize_axis(op.args.op, op.args.int_attr("axis"), rank)
     spread = [
-        reshaped(arg, [*arg.shape, *(1 for _ in range(behind))] if arg.shape and rank else [])
-        for arg in parameters
+        reshaped(arg, [*arg.shape, *(1 for _ in range(behind))] if arg.shape and rank else []) for arg in parameters
     ]
     return OpCall(op.args, (data, *spread), op.results)

@@ -53,9 +53,7 @@ def layout_transform(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInf
                 tests.append(place < size(dim))
         if not tests:
             return x(*places)
-        return functions.if_then_else(
-            functions.all(*tests), x(*places), functions.const(attrs.pad_value, x.dtype)
-        )
+        return functions.if_then_else(functions.all(*tests), x(*places), functions.const(attrs.pad_value, x.dtype))
 
     return computed(out_type.dims, value, "T_layout_transform", INJECTIVE)
 
@@ -75,8 +73,6 @@ def pixel_unshuffle(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo
     def value(*i: Expr) -> Expr:
         *outer, channel, row, column = i
         inside = channel % (side * side)
-        return data(
-            *outer, channel // (side * side), row * side + inside // side, column * side + inside % side
-        )
+        return data(*outer, channel // (side * side), row * side + inside // side, column * side + inside % side)
 
     return computed(out_type.dims, value, "T_pixel_unshuffle", INJECTIVE)

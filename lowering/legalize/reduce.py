@@ -149,9 +149,7 @@ def store(prim: PrimBody, dtype: DType, value: ir.Value) -> Sequence[ir.Value]:
     return generic([value], maps, prim.outs, maps, parallel, lambda x, _: narrow(dtype, x))
 
 
-def _reduce(
-    lz: Legalizer, op: OpCall, build: Callable[[PrimBody, Reduction, DType], ir.Value]
-) -> Sequence[Arg]:
+def _reduce(lz: Legalizer, op: OpCall, build: Callable[[PrimBody, Reduction, DType], ir.Value]) -> Sequence[Arg]:
     reduction = Reduction.of(op)
     wide = compute_dtype(reduction.dtype)
 
@@ -182,9 +180,7 @@ def summed(lz: Legalizer, op: OpCall, axes: Sequence[int]) -> Sequence[Arg]:
 
 @lower(ProdOp)
 def legalize_prod(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
-    return _reduce(
-        lz, op, lambda prim, r, wide: accumulate(prim, r, accumulator(prim, wide, 1), arithmetic.multiply)
-    )
+    return _reduce(lz, op, lambda prim, r, wide: accumulate(prim, r, accumulator(prim, wide, 1), arithmetic.multiply))
 
 
 @lower(MeanOp)
@@ -229,9 +225,7 @@ def legalize_variance(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     def build(prim: PrimBody, reduction: Reduction, wide: DType) -> ir.Value:
         count = reduction.count(prim, wide)
         zeros = linalg.fill(const(wide, 0), outs=[empty_like_out(prim, wide)])
-        mean = map_result(
-            accumulate(prim, reduction, zeros, arithmetic.add), lambda acc: arith.divf(acc, count)
-        )
+        mean = map_result(accumulate(prim, reduction, zeros, arithmetic.add), lambda acc: arith.divf(acc, count))
         squares = accumulate(prim, reduction, accumulator(prim, wide, 0), _add_squared_distance, mean)
         if op.args.op == "std":
             return map_result(squares, lambda acc: math.sqrt(arith.divf(acc, count)))

@@ -151,9 +151,7 @@ class Legalizer:
             key,
         )
         if signature not in self._prims:
-            self._prims[signature] = self._build(
-                name, in_infos, outs, body, pattern, kernel, kernel_attrs or {}
-            )
+            self._prims[signature] = self._build(name, in_infos, outs, body, pattern, kernel, kernel_attrs or {})
         prim = self._prims[signature]
         return call_prim(prim.symbol, ins, outs, prim.index_exprs)
 
@@ -253,9 +251,7 @@ class Implementation:
     schedule: Schedule | None = None
     kernel: Callable[[Attrs, Sequence[TETensor]], KernelRequest] | None = None
 
-    def add_to(
-        self, strategy: OpStrategy, attrs: Attrs, inputs: Sequence[TETensor], out_type: StructInfo
-    ) -> None:
+    def add_to(self, strategy: OpStrategy, attrs: Attrs, inputs: Sequence[TETensor], out_type: StructInfo) -> None:
         """Add the implementation to the strategy of a call, unless it is not one of the op's."""
         holds = True if self.when is None else self.when(attrs, inputs, out_type)
         if holds is False:
@@ -263,9 +259,7 @@ class Implementation:
         unless = holds if isinstance(holds, str) else ""
         kernel = None if self.kernel is None else self.kernel(attrs, inputs)
         strategy.add(
-            OpImplementation(
-                self.name, self.compute, self.schedule, self.priority, unless, self.rule, kernel=kernel
-            )
+            OpImplementation(self.name, self.compute, self.schedule, self.priority, unless, self.rule, kernel=kernel)
         )
 
 
@@ -320,9 +314,7 @@ def by_topi(op: type[RelaxOp], function: str, *attributes: str) -> None:
     """Register ``topi.<function>(*operands, *attributes)`` as the implementation of an op."""
 
     @expression(op)
-    def compute(
-        attrs: Attrs, inputs: Sequence[TETensor], out_type: StructInfo
-    ) -> Sequence[TETensor] | TETensor:
+    def compute(attrs: Attrs, inputs: Sequence[TETensor], out_type: StructInfo) -> Sequence[TETensor] | TETensor:
         from relax_mlir import topi  # most modules have no tensor expressions
 
         found = operator.attrgetter(function)(topi)(*inputs, *(getattr(attrs, name) for name in attributes))
@@ -362,9 +354,7 @@ def _name(op: type[RelaxOp] | str) -> str:
 def _import_family(module: str) -> None:
     """Import the lowering of the op classes of `module`: the file of the same name in this folder."""
     package, _, family = module.rpartition(".")
-    if package == "relax_mlir.dialects" and importlib.util.find_spec(
-        f"relax_mlir.lowering.legalize.{family}"
-    ):
+    if package == "relax_mlir.dialects" and importlib.util.find_spec(f"relax_mlir.lowering.legalize.{family}"):
         importlib.import_module(f"relax_mlir.lowering.legalize.{family}")
 
 

@@ -68,9 +68,7 @@ def multinomial_from_uniform(attrs: Attrs, inputs: Sequence[Tensor], out_type: S
 def unique(op: ir.Operation, args: OpArgs) -> ir.Value:
     flags = [args.attrs[name] for name in ("sorted", "return_index", "return_inverse", "return_counts")]
     axis = [] if args.is_unit("axis") else [args.attrs["axis"]]
-    return call_runtime(
-        UNIQUE, list(op.operands), [*flags, ir.StringAttr.get(where(op)), *axis], op.results[0].type
-    )
+    return call_runtime(UNIQUE, list(op.operands), [*flags, ir.StringAttr.get(where(op)), *axis], op.results[0].type)
 
 
 @runtime_call(NonzeroOp)

@@ -121,13 +121,9 @@ def _multiplies(prim: func.FuncOp) -> bool:
 def _over_windows(prim: func.FuncOp) -> ir.Operation | None:
     """The reduction of a prim func that reads its data at sums of loop indices; None if there is none."""
     for op in ops_of(prim.operation, "linalg.generic"):
-        if len(op.operands) == 3 and any(
-            "reduction" in str(kind) for kind in op.attributes["iterator_types"]
-        ):
+        if len(op.operands) == 3 and any("reduction" in str(kind) for kind in op.attributes["iterator_types"]):
             maps = linalg.get_indexing_maps(op)
-            if loops_of(maps[0].value) is None and None not in map(
-                loops_of, (x.value for x in list(maps)[1:])
-            ):
+            if loops_of(maps[0].value) is None and None not in map(loops_of, (x.value for x in list(maps)[1:])):
                 return op
     return None
 
@@ -212,9 +208,7 @@ def placeholders(call: OpCall) -> list[te.Tensor]:
     names = [*call.args.operand_names] if len(call.args.operand_names) == len(call.operands) else []
     names = names or [f"x{number}" for number in range(len(call.operands))]
     infos = [arg.info for arg in call.operands]
-    return [
-        te.placeholder(_shape(info), str(info.dtype), name) for info, name in zip(infos, names, strict=True)
-    ]
+    return [te.placeholder(_shape(info), str(info.dtype), name) for info, name in zip(infos, names, strict=True)]
 
 
 def _shape(info: Tensor) -> Sequence[symbolic.Dim]:
@@ -249,9 +243,7 @@ def computed(
         shape = _shape(wanted)
         equal = len(output.shape) == len(shape) and all(map(symbolic.prove_equal, output.shape, shape))
         if not equal:
-            raise ShapeError(
-                f"{what}: 'compute' gives {output}, but the op's result is of shape {shape_text(shape)}"
-            )
+            raise ShapeError(f"{what}: 'compute' gives {output}, but the op's result is of shape {shape_text(shape)}")
         if output.dtype != str(wanted.dtype):
             raise DTypeError(f"{what}: 'compute' gives {output}, but the op's result is {wanted.dtype}")
     return outputs
@@ -273,9 +265,7 @@ def _template(
         return None
     window = attrs["pool_size"] if "pool_size" in attrs else inputs[-1].shape[2:]
     given = {"window": window, **{key: attrs[key] for key in ("strides", "dilation") if key in attrs}}
-    facts = {
-        key: tuple(value) for key, value in given.items() if value and all(type(v) is int for v in value)
-    }
+    facts = {key: tuple(value) for key, value in given.items() if value and all(type(v) is int for v in value)}
     return Template(name, outputs[0].dtype, facts)
 
 
@@ -284,9 +274,7 @@ def _ask(kernel: KernelRequest | None, function: func.FuncOp) -> None:
     if kernel is None:
         return
     given = {
-        name: ir.StringAttr.get(value)
-        if isinstance(value, str)
-        else ir.FloatAttr.get(ir.F64Type.get(), value)
+        name: ir.StringAttr.get(value) if isinstance(value, str) else ir.FloatAttr.get(ir.F64Type.get(), value)
         for name, value in kernel.attributes.items()
     }
     function.attributes[KERNEL] = ir.StringAttr.get(kernel.name)
@@ -379,8 +367,7 @@ class SelectingLegalizer:
         if len(taken) == 1:
             return self._emit(what, taken[0].implementation, attrs, call)
         ways = [
-            Way(c.implementation.name, c.condition, partial(self._emit, what, c.implementation, attrs))
-            for c in taken
+            Way(c.implementation.name, c.condition, partial(self._emit, what, c.implementation, attrs)) for c in taken
         ]
         return branch(call, ways)
 

@@ -167,9 +167,7 @@ def _machine(binding: Any, target: Target, opt_level: int) -> Any:  # noqa: ANN4
         found = binding.Target.from_triple(target.triple)
     except RuntimeError as error:
         raise UnsupportedError(f"no machine code for the triple {target.triple!r}: {error}") from None
-    return found.create_target_machine(
-        cpu=cpu, features=features, opt=opt_level, reloc="pic", codemodel="default"
-    )
+    return found.create_target_machine(cpu=cpu, features=features, opt=opt_level, reloc="pic", codemodel="default")
 
 
 @functools.cache

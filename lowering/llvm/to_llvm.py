@@ -317,9 +317,7 @@ def kernel_to_flat(target: str, low_precision: bool, is_simple: bool) -> list[Pa
     ]
 
 
-def to_llvm_dialect(
-    low_precision: bool = True, all_vectors: bool = True, has_math: bool = True
-) -> list[Pass]:
+def to_llvm_dialect(low_precision: bool = True, all_vectors: bool = True, has_math: bool = True) -> list[Pass]:
     """The passes F → L, which work on one function at a time.
 
     Without `low_precision` there is no bf16. Without `all_vectors`, all vector ops are ones that `convert-to-llvm`

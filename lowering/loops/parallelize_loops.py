@@ -229,9 +229,7 @@ class _Contents:
         return _Contents(len(calls) < len(found), Counter(name for _, name in calls), marks)
 
 
-def _may_fail(
-    loop: ir.Operation, table: Mapping[str, func.FuncOp], contents: Mapping[str, _Contents]
-) -> bool:
+def _may_fail(loop: ir.Operation, table: Mapping[str, func.FuncOp], contents: Mapping[str, _Contents]) -> bool:
     """True if a check may fail in a loop or its callees; `contents` describes the defined functions."""
     left, seen = [_Contents.of(loop)], set()
     while left:
@@ -282,11 +280,7 @@ def _stored_type(type_: ir.Type) -> ir.Type:
         return ir.IntegerType.get_signless(64)
     if isinstance(type_, ir.FunctionType):
         return ir.Type.parse("!llvm.ptr")
-    plain = (
-        isinstance(type_, ir.VectorType)
-        and type_.rank == 1
-        and not isinstance(type_.element_type, ir.IndexType)
-    )
+    plain = isinstance(type_, ir.VectorType) and type_.rank == 1 and not isinstance(type_.element_type, ir.IndexType)
     if plain or isinstance(type_, ir.IntegerType | ir.FloatType) or str(type_).startswith("!llvm."):
         return type_
     raise CompileError(f"outline-parallel-loops: a value of type {type_} cannot be given to another thread")
@@ -363,9 +357,7 @@ def _field(base: ir.Value, struct: ir.Type, position: int) -> ir.Value:
         "rawConstantIndices": ir.DenseI32ArrayAttr.get([0, position]),
         "elem_type": ir.TypeAttr.get(struct),
     }
-    return ir.Operation.create(
-        "llvm.getelementptr", results=[base.type], operands=[base], attributes=attributes
-    ).result
+    return ir.Operation.create("llvm.getelementptr", results=[base.type], operands=[base], attributes=attributes).result
 
 
 def _runtime() -> Fragment:

@@ -92,12 +92,7 @@ class _Joiner:
         for last in reversed(range(1, len(digits))):
             total, extent = digits[last], self.ranges.size(buffer, last)
             for first in reversed(range(last)):
-                if (
-                    total is None
-                    or total.below is None
-                    or extent is None
-                    or not prove_equal(total.below, extent)
-                ):
+                if total is None or total.below is None or extent is None or not prove_equal(total.below, extent):
                     break
                 total = joined(digits[first], total)
                 if total is None:
@@ -267,9 +262,7 @@ def _at(block: ir.Block, use: ir.OpOperand) -> ir.Operation:
     return found
 
 
-def _is_for(
-    op: ir.Operation, block: ir.Block, first: int, last: int, places: dict[ir.Operation, int]
-) -> bool:
+def _is_for(op: ir.Operation, block: ir.Block, first: int, last: int, places: dict[ir.Operation, int]) -> bool:
     """True if all uses of a buffer are in a range of a block."""
     return all(first <= places[_at(block, use)] <= last for use in op.results[0].uses)
 

@@ -430,9 +430,7 @@ class LaneBody:
         if self.lanes.count < 2 or any(map(self._varies, outer)):
             return None
         place = [self._scalar(index) for index in outer]
-        return load_every(
-            found.step, self.lanes.count, self._bytes(access.buffer), place, found.first, active
-        )
+        return load_every(found.step, self.lanes.count, self._bytes(access.buffer), place, found.first, active)
 
     def _load_own(self, access: Access) -> Value:
         buffer = self._scalar(access.buffer)
@@ -523,9 +521,7 @@ class LaneBody:
         type_ = ir.MemRefType(found.type)
         if not emit.is_bool(type_.element_type):
             return found
-        bytes_ = ir.MemRefType.get(
-            type_.shape, ir.IntegerType.get_signless(8), type_.layout, type_.memory_space
-        )
+        bytes_ = ir.MemRefType.get(type_.shape, ir.IntegerType.get_signless(8), type_.layout, type_.memory_space)
         return emit.result_of("builtin.unrealized_conversion_cast", bytes_, [found])
 
     # Control
@@ -541,9 +537,7 @@ class LaneBody:
         for region, block in zip(op.regions, blocks, strict=False):
             with ir.InsertionPoint(block):
                 given = self._block(region.blocks[0])
-                scf.yield_(
-                    [self._given(value, result) for value, result in zip(given, op.results, strict=True)]
-                )
+                scf.yield_([self._given(value, result) for value, result in zip(given, op.results, strict=True)])
         self.env.update(zip(op.results, made.results, strict=True))
 
     def _both_branches(self, op: ir.Operation) -> None:

@@ -88,11 +88,7 @@ def _product(function: func.FuncOp, target: Target) -> tuple[ir.Operation, Contr
     """A GEMM in the function by an argument of static shape with no other use, and the index of the argument."""
     for op in function.entry_block.operations:
         contraction = match_contraction(op.operation)
-        if (
-            contraction is None
-            or contraction.windows is not None
-            or not has_panels(contraction.kernel, target)
-        ):
+        if contraction is None or contraction.windows is not None or not has_panels(contraction.kernel, target):
             continue
         b, buffer = contraction.b, contraction.b.buffer
         groups = {contraction.columns, contraction.depth}
@@ -170,9 +166,7 @@ def _declare(module: ir.Module, plain: func.FuncOp, type_: ir.MemRefType, layout
     return name
 
 
-def _drop_unused(
-    module: ir.Module, plain: set[func.FuncOp], calls: Mapping[str, Sequence[ir.Operation]]
-) -> None:
+def _drop_unused(module: ir.Module, plain: set[func.FuncOp], calls: Mapping[str, Sequence[ir.Operation]]) -> None:
     """Remove plain constants without uses, and renumber the declarations from 0; `calls` are their calls."""
     for declaration in plain:
         reads = calls.get(declaration.name.value, [])

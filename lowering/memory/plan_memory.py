@@ -285,9 +285,7 @@ Dying = Callable[[Buffer, Bytes], Sequence[Buffer]]
 """The buffers of a given size whose memory another buffer may take over at its first use."""
 
 
-def assign_slots(
-    buffers: Sequence[tuple[Buffer, Bytes]], dying: Dying = lambda buffer, size: ()
-) -> list[Slot]:
+def assign_slots(buffers: Sequence[tuple[Buffer, Bytes]], dying: Dying = lambda buffer, size: ()) -> list[Slot]:
     """Assign every buffer to a slot, large ones first (those with more symbols, then those with a larger factor).
 
     Ties are in order of first use. A buffer takes the slot of a buffer of equal size that dies where it begins, if

@@ -204,9 +204,7 @@ def _taking(uses: dict[str, _Uses], kernels: set[str]) -> set[str]:
         left += more
     for use in uses.values():
         pointed_at = use.addresses & taking
-        if pointed_at and (
-            wrong := sorted(pointed_at - {pointed(job.body) for job in jobs_of(use.function)})
-        ):
+        if pointed_at and (wrong := sorted(pointed_at - {pointed(job.body) for job in jobs_of(use.function)})):
             raise CompileError(
                 f"pool-buffers: @{wrong[0]}, which @{use.function.name.value} calls by its address, needs memory "
                 "of the pool, but cannot say that there is none"

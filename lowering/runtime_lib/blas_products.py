@@ -92,9 +92,7 @@ class _Writer(BuiltinWriter):
 
     def write(self) -> None:
         self.take(6, "a", "b", "trans_a", "trans_b", "threads", "out")
-        a, b, out = (
-            self.dl_tensor(self.slot(i), f"'{name}'") for i, name in ((0, "a"), (1, "b"), (5, "out"))
-        )
+        a, b, out = (self.dl_tensor(self.slot(i), f"'{name}'") for i, name in ((0, "a"), (1, "b"), (5, "out")))
         trans = [
             self.code.let(f"arith.cmpi ne, {self.number(self.slot(i), n)}, {self.code.constant(0)} : i64")
             for i, n in ((2, "'trans_a'"), (3, "'trans_b'"))

@@ -195,9 +195,7 @@ def library_text(
         words=len(levels[0].needed),
         missing=_c_string(missing),
         find_weights=_EMBEDDED if weights is None else _weights_text(weights),
-        levels="\n".join(
-            _level_text(functions, number, level, is_profiled) for number, level in enumerate(levels)
-        ),
+        levels="\n".join(_level_text(functions, number, level, is_profiled) for number, level in enumerate(levels)),
         attempts=_attempts_text(len(levels)),
         syscall="llvm.func @syscall(i64, ...) -> i64\n" if tiles else "",
         PAGE_SIZE_NAME=_PAGE_SIZE_NAME,
@@ -268,8 +266,7 @@ def _level_text(functions: Sequence[str], number: int, level: LibraryLevel, is_p
         count=max(1, len(level.places)),
         needed=", ".join(map(str, level.needed)),
         words=len(level.needed),
-        functions="".join(declared)
-        + (f"llvm.func @{PROFILE_ADDRESS}{suffix}() -> !llvm.ptr\n" if is_profiled else ""),
+        functions="".join(declared) + (f"llvm.func @{PROFILE_ADDRESS}{suffix}() -> !llvm.ptr\n" if is_profiled else ""),
         bindings="".join(bindings) + (_BIND_PROFILE.replace("LEVEL", suffix) if is_profiled else ""),
         permission=_ASK if level.tiles else _FREE,
     )

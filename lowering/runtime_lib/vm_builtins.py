@@ -245,9 +245,7 @@ def _make_closure(c: BuiltinWriter) -> None:
     c.take_from(1, "function", "captured...")
     _function(c, 0, "function")
     c.keepable("%args", c.count())
-    status = code.let(
-        f"llvm.call @relax.vm.new_closure(%args, {c.count()}, %ret) : (!llvm.ptr, i64, !llvm.ptr) -> i32"
-    )
+    status = code.let(f"llvm.call @relax.vm.new_closure(%args, {c.count()}, %ret) : (!llvm.ptr, i64, !llvm.ptr) -> i32")
     c.call("relax.propagate", [status], ["i32"])
     code.do("func.return")
 
@@ -493,10 +491,7 @@ _ELEMENTS: tuple[tuple[int, int, tuple[str, ...], str], ...] = (
 """FFI kind, dtype, conversions to 64 bits, and type in memory of scalar elements."""
 
 SCALARS: Builtins = {
-    **{
-        f"{PREFIX}{name}": _binary(_op(name))
-        for name in ("addi", "subi", "muli", "minsi", "maxsi", "minui", "maxui")
-    },
+    **{f"{PREFIX}{name}": _binary(_op(name)) for name in ("addi", "subi", "muli", "minsi", "maxsi", "minui", "maxui")},
     **{f"{PREFIX}{name}": _binary(_op(name)) for name in ("andi", "ori", "xori")},
     **{f"{PREFIX}{name}": _binary(_divide(name)) for name in ("divsi", "floordivsi", "ceildivsi", "remsi")},
     **{f"{PREFIX}{name}": _binary(_shift(name)) for name in ("shli", "shrsi", "shrui")},
@@ -540,9 +535,7 @@ def _check_tensor_info(c: BuiltinWriter) -> None:
     shape = code.load(tensor, DL.SHAPE, "!llvm.ptr")
     total, i, before = code.fresh(), code.fresh(), code.fresh()
     zero, step, one = code.constant(0, "index"), code.constant(1, "index"), code.constant(1)
-    code.do(
-        f"{total} = scf.for {i} = {zero} to {code.index(rank)} step {step} iter_args({before} = {one}) -> (i64) {{"
-    )
+    code.do(f"{total} = scf.for {i} = {zero} to {code.index(rank)} step {step} iter_args({before} = {one}) -> (i64) {{")
     position = code.let(f"arith.index_cast {i} : index to i64")
     size = code.load(c.element(shape, position, 8), 0, "i64")
     c.check_as(
@@ -706,9 +699,7 @@ def builtins_text() -> str:
     )
     for declaration in CONTAINERS_CALL:
         fragment.external(declaration)
-    known = "\n".join(
-        [support_text(), stack_text(), flaw_text(), objects_text(), discard_text(), closures_text()]
-    )
+    known = "\n".join([support_text(), stack_text(), flaw_text(), objects_text(), discard_text(), closures_text()])
     return "\n".join([known, fragment.text(known=symbols_in(known))])
 
 

@@ -209,9 +209,7 @@ class BuiltinWriter(ObjectWriter):
         code = self.code
         handle = code.load(slot, 8, "!llvm.ptr")
         inside = code.at(handle, OBJECT_BYTES)
-        pointer = code.let(
-            f"llvm.select {self.equal(kind, TENSOR, 'i32')}, {inside}, {handle} : i1, !llvm.ptr"
-        )
+        pointer = code.let(f"llvm.select {self.equal(kind, TENSOR, 'i32')}, {inside}, {handle} : i1, !llvm.ptr")
         return pointer, code.load(pointer, DL.DEVICE, "i32")
 
     def elements(self, tensor: str) -> str:
@@ -270,9 +268,7 @@ class BuiltinWriter(ObjectWriter):
         )
         position = code.let(f"arith.index_cast {i} : index to i64")
         size = code.load(self.element(numbers, position, 8), 0, "i64")
-        self.check_natural(
-            size, "ShapeError", f"{role} has dimension {{0}} of {{1}}, expected zero or more", i
-        )
+        self.check_natural(size, "ShapeError", f"{role} has dimension {{0}} of {{1}}, expected zero or more", i)
         low, high = code.fresh(), code.fresh()
         code.do(f"{low}, {high} = arith.mului_extended {before}, {size} : i64")
         single = self.equal(high, 0, "i64")
@@ -428,9 +424,7 @@ def _alloc_shape_heap(c: BuiltinWriter) -> None:
     tensor = c.owned_tensor(room, code.constant(1), code_of_dtype, bytes)
     data = code.load(tensor, OBJECT_BYTES + DL.DATA, "!llvm.ptr")
     zero = code.constant(0, "i8")
-    code.do(
-        f'"llvm.intr.memset"({data}, {zero}, {bytes}) <{{isVolatile = false}}> : (!llvm.ptr, i8, i64) -> ()'
-    )
+    code.do(f'"llvm.intr.memset"({data}, {zero}, {bytes}) <{{isVolatile = false}}> : (!llvm.ptr, i8, i64) -> ()')
     c.result(TENSOR, tensor)
 
 
@@ -493,9 +487,7 @@ class _Slots:
             position = code.let(f"arith.addi {i}, {code.constant(self.first)} : i64")
             return [c.number(c.argument(position), "a slot")]
 
-        (found,) = code.choose(
-            listed, ["i64"], lambda: [code.load(c.element(self.numbers, i, 8), 0, "i64")], argument
-        )
+        (found,) = code.choose(listed, ["i64"], lambda: [code.load(c.element(self.numbers, i, 8), 0, "i64")], argument)
         return found
 
 
@@ -508,9 +500,7 @@ def _shape_or_tensor(c: BuiltinWriter, slot: str) -> tuple[str, str]:
         tensor = c.dl_tensor(slot, "argument 'shape'", is_read=False)
         return [c.rank(tensor), c.code.load(tensor, DL.SHAPE, "!llvm.ptr")]
 
-    count, numbers = c.code.choose(
-        is_tensor, ["i64", "!llvm.ptr"], of_tensor, lambda: c.dims(slot, "argument 'shape'")
-    )
+    count, numbers = c.code.choose(is_tensor, ["i64", "!llvm.ptr"], of_tensor, lambda: c.dims(slot, "argument 'shape'"))
     return count, numbers
 
 
@@ -858,21 +848,15 @@ def _copy_into(c: BuiltinWriter) -> None:
     """(source, destination): copy the elements of a tensor into another one of the same shape and dtype."""
     code = c.code
     c.take(2, "source", "destination")
-    source, target = (
-        c.dl_tensor(c.slot(i), f"argument '{n}'") for i, n in enumerate(("source", "destination"))
-    )
+    source, target = (c.dl_tensor(c.slot(i), f"argument '{n}'") for i, n in enumerate(("source", "destination")))
     dtype, other = (code.load(t, DL.DTYPE, "i32") for t in (source, target))
-    c.check_equal(
-        dtype, other, "DTypeError", "the source has dtype {0:dtype}, the destination {1:dtype}", type="i32"
-    )
+    c.check_equal(dtype, other, "DTypeError", "the source has dtype {0:dtype}, the destination {1:dtype}", type="i32")
     rank, other_rank = c.rank(source), c.rank(target)
     c.check_equal(rank, other_rank, "ShapeError", "the source has rank {0}, the destination {1}")
     sizes, others = (code.load(t, DL.SHAPE, "!llvm.ptr") for t in (source, target))
     i = c.loop(rank)
     a, b = (code.load(c.element(shape, i, 8), 0, "i64") for shape in (sizes, others))
-    c.check_equal(
-        a, b, "ShapeError", "dimension {0} of the source is {1}, of the destination {2}", code.index(i)
-    )
+    c.check_equal(a, b, "ShapeError", "dimension {0} of the source is {1}, of the destination {2}", code.index(i))
     code.do("}")
     contiguous = c.call("relax.rt.contiguous", [target], ["!llvm.ptr"], "i1")
     c.check(contiguous, "ArgumentError", "the destination is not contiguous")

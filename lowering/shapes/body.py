@@ -178,8 +178,7 @@ def object_sizes(declarations: RuntimeDeclarations, tensor_handle: Handle, rank:
     """The sizes of a tensor object of known rank, given by its handle."""
     index = ir.IndexType.get()
     return [
-        declarations.object("size", [tensor_handle.payload, index_constant(axis)], [index])[0]
-        for axis in range(rank)
+        declarations.object("size", [tensor_handle.payload, index_constant(axis)], [index])[0] for axis in range(rank)
     ]
 
 
@@ -376,9 +375,7 @@ class _Reader:
 
     def require_kind(self, handle: Handle, what: str, *wanted: int) -> None:
         kind = type_index(handle)
-        self.check(
-            self.is_one_of(kind, *wanted), "ArgumentError", f"is of type {{0:type}}, expected {what}", [kind]
-        )
+        self.check(self.is_one_of(kind, *wanted), "ArgumentError", f"is of type {{0:type}}, expected {what}", [kind])
 
     def require_tensor(self, handle: Handle) -> None:
         self.require_kind(handle, "a tensor", TENSOR)
@@ -459,23 +456,17 @@ class _Reader:
             expected = self.body.symbols.value(dim)
             is_equal = arith.cmpi(arith.CmpIPredicate.eq, size, expected)
             name = "{1}" if isinstance(dim, int) else f"{dim_text(dim)} = {{1}}"
-            self.check(
-                is_equal, "ShapeError", f"has dimension {axis} of {{0}}, expected {name}", [size, expected]
-            )
+            self.check(is_equal, "ShapeError", f"has dimension {axis} of {{0}}, expected {name}", [size, expected])
 
     def fields(self, handle: Handle, info: Tuple) -> Lowered:
         count = len(info.fields)
         self.require_kind(handle, f"{count} values", ARRAY, LIST)
         length = self.number("shape_rank", handle.payload)
-        self.check(
-            self.is_one_of(length, count), "ArgumentError", f"has {{0}} elements, expected {count}", [length]
-        )
+        self.check(self.is_one_of(length, count), "ArgumentError", f"has {{0}} elements, expected {count}", [length])
         word = ir.IntegerType.get_signless(64)
         items = []
         for number, item in enumerate(info.fields):
-            words = self.body.declarations.object(
-                "item", [handle.payload, index_constant(number)], [word, word]
-            )
+            words = self.body.declarations.object("item", [handle.payload, index_constant(number)], [word, word])
             items.append(_Reader(self.body, self.origin.part(number)).any(Handle(*words), item))
         return tuple(items)
 
@@ -543,9 +534,7 @@ def box(body: BodyLowering, value: Lowered, info: StructInfo) -> Handle:
         return Handle(_word(SHAPE), payload)
     if isinstance(info, Tuple):
         assert isinstance(value, tuple)
-        return box_tuple(
-            body, [box(body, item, field) for item, field in zip(value, info.fields, strict=True)]
-        )
+        return box_tuple(body, [box(body, item, field) for item, field in zip(value, info.fields, strict=True)])
     assert isinstance(value, ir.Value)
     return Handle(_word(INT), arith.index_cast(ir.IntegerType.get_signless(64), value))
 

@@ -80,9 +80,7 @@ def _call_tir(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     note_destinations(callee, range(len(arguments), len(arguments) + len(outs)))
     if any(isinstance(t, ir.MemRefType) for t in inputs):
         return _call_memref_prim(body, op, name, callee, arguments, extra)
-    cast_args = [
-        cast(v, t) if isinstance(t, ir.RankedTensorType) else v for v, t in zip(given, inputs, strict=True)
-    ]
+    cast_args = [cast(v, t) if isinstance(t, ir.RankedTensorType) else v for v, t in zip(given, inputs, strict=True)]
     results = func.CallOp(list(callee.type.results), name, cast_args).results
     return call_result(op, [cast(r, out.type) for r, out in zip(results, outs, strict=True)])
 
@@ -123,9 +121,7 @@ def _call_memref_prim(
         for v, t in zip(given, callee.type.inputs, strict=True)
     ]
     func.CallOp([], name, args)
-    return call_result(
-        op, [owned_tensor(info.storage_type(), out) for info, out in zip(infos, outs, strict=True)]
-    )
+    return call_result(op, [owned_tensor(info.storage_type(), out) for info, out in zip(infos, outs, strict=True)])
 
 
 def destination_infos(op: ir.Operation) -> list[Tensor]:
@@ -224,10 +220,7 @@ def _checked_outs(body: BodyLowering, header: Header, passed: Sequence[ir.Value]
     for leaf in header.destinations:
         assert isinstance(leaf.info, Tensor) and leaf.info.dtype is not None
         dims = [found.pop(0) for _ in range(leaf.rank)]
-        static = [
-            dim if isinstance(dim, int) else size
-            for dim, size in zip(leaf.info.shape or (), dims, strict=True)
-        ]
+        static = [dim if isinstance(dim, int) else size for dim, size in zip(leaf.info.shape or (), dims, strict=True)]
         outs.append(tensor.empty(static, leaf.info.dtype.storage_type(), loc=body.location))
     return outs
 
@@ -345,9 +338,7 @@ def _call_dps_packed(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     dtype_names = [*given.dtypes, *(str(info.dtype) for info in infos)]
     name = ir.StringAttr(op.attributes["func"]).value
     body.declarations.packed(name, "dps", kinds, [*given.operands, *outs], [], [], dtype_names)
-    return call_result(
-        op, [owned_tensor(info.storage_type(), out) for info, out in zip(infos, outs, strict=True)]
-    )
+    return call_result(op, [owned_tensor(info.storage_type(), out) for info, out in zip(infos, outs, strict=True)])
 
 
 @handles("relax.call_packed", "relax.call_pure_packed")
@@ -376,9 +367,7 @@ def _call_packed(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
         return [()]
     text = f"{body.symbols.function}: packed function '{verbatim(name)}' (called at {place(op)}) gave back a value"
     origin = Origin(text, f"result: {result}", kind="PackedFunctionError", joint=" that")
-    return [
-        _own_tensors(unpack(body, Handle(*results), result, origin), result, shares="tensor" in given.kinds)
-    ]
+    return [_own_tensors(unpack(body, Handle(*results), result, origin), result, shares="tensor" in given.kinds)]
 
 
 def _own_tensors(value: Lowered, info: StructInfo, shares: bool) -> Lowered:
@@ -404,11 +393,7 @@ def _owned_arguments(body: BodyLowering, call: ir.Operation) -> set[ir.Value]:
             "relax.distinct",
             "relax.updated",
         )
-        if (
-            fresh
-            and users == [defining]
-            and [use.owner.operation for use in defining.results[0].uses] == [call]
-        ):
+        if fresh and users == [defining] and [use.owner.operation for use in defining.results[0].uses] == [call]:
             lowered = body.values[value]
             if isinstance(lowered, ir.Value):
                 owned.add(lowered)
@@ -447,9 +432,7 @@ def _cast_buffer(buffer: ir.Value, type_: ir.Type) -> ir.Value:
     return buffer if buffer.type == type_ else memref.cast(type_, buffer)
 
 
-def _received(
-    body: BodyLowering, op: ir.Operation, info: StructInfo, results: list[ir.Value], shares: bool
-) -> Lowered:
+def _received(body: BodyLowering, op: ir.Operation, info: StructInfo, results: list[ir.Value], shares: bool) -> Lowered:
     """Convert the result of a packed function, after checking its dimensions against `info`.
 
     `shares`: it may share memory with an argument, which ends with the argument's last use.
@@ -465,9 +448,7 @@ def _received(
         assert isinstance(info, Tensor)
         dims, buffer = info.shape or (), results.pop(0)
         sizes = [memref.dim(buffer, index_constant(axis)) for axis in range(len(dims))]
-        raw = ir.RankedTensorType.get(
-            ir.MemRefType(buffer.type).shape, ir.MemRefType(buffer.type).element_type
-        )
+        raw = ir.RankedTensorType.get(ir.MemRefType(buffer.type).shape, ir.MemRefType(buffer.type).element_type)
         given = owned_tensor(raw, buffer)
         if shares:
             given = bufferization.alloc_tensor(raw, [], copy=given)
@@ -542,8 +523,7 @@ def _on_tensors(
     given = _fitting(op, callee, [*arguments, *outs, *extra])
     _note_destinations(callee, fields, indices, len(arguments), len(outs))
     args = [
-        cast(v, t) if isinstance(t, ir.RankedTensorType) else v
-        for v, t in zip(given, callee.type.inputs, strict=True)
+        cast(v, t) if isinstance(t, ir.RankedTensorType) else v for v, t in zip(given, callee.type.inputs, strict=True)
     ]
     results = func.CallOp(list(callee.type.results), callee.name.value, args).results
     return [cast(r, info.storage_type()) for r, info in zip(results, infos, strict=True)]
@@ -570,8 +550,7 @@ def _on_memrefs(
             arguments.append(written[number])
         else:
             arguments += [
-                read_buffer(leaf) if isinstance(leaf.type, ir.RankedTensorType) else leaf
-                for leaf in flatten(item)
+                read_buffer(leaf) if isinstance(leaf.type, ir.RankedTensorType) else leaf for leaf in flatten(item)
             ]
     buffers = [
         fresh_buffer(body, info) if index == FRESH else written[index]

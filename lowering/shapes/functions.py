@@ -76,9 +76,7 @@ def _solved(table: SymbolTable, leaf: Leaf, axis: int, definition: Definition, s
     """``(size - offset) / scale``, checked to be a non-negative integer."""
     what = f"{table.function}: {describe(leaf, axis)}"
     known = [name for name in symbolic.symbols(definition.dim) if name != definition.symbol]
-    given = "".join(
-        f", {name} = {{{1 + i}}} taken from {table.origins[name]}" for i, name in enumerate(known)
-    )
+    given = "".join(f", {name} = {{{1 + i}}} taken from {table.origins[name]}" for i, name in enumerate(known))
     explained = [table.values[name] for name in known]
     expected = f"(expected {verbatim(leaf.name)}: {leaf.info})"
     rest = arith.subi(size, table.value(definition.offset))
@@ -163,9 +161,7 @@ def build_shapes_function(
             func.ReturnOp([table.size(dim) for leaf in results for dim in leaf_dims(leaf) if dim is not None])
 
 
-def _check_leaf(
-    declarations: RuntimeDeclarations, table: SymbolTable, leaf: Leaf, values: Sequence[ir.Value]
-) -> None:
+def _check_leaf(declarations: RuntimeDeclarations, table: SymbolTable, leaf: Leaf, values: Sequence[ir.Value]) -> None:
     for axis, (dim, value) in enumerate(zip(leaf_dims(leaf), values, strict=True)):
         if dim is None:
             continue
@@ -226,17 +222,13 @@ def signature(
     return ir.DictAttr.get(text)
 
 
-def _described(
-    name: str, infos: Sequence[StructInfo], returned: Iterator[bool | None] | None
-) -> list[ir.Attribute]:
+def _described(name: str, infos: Sequence[StructInfo], returned: Iterator[bool | None] | None) -> list[ir.Attribute]:
     """The descriptions of the fields of a tuple, without those that are `DROPPED`."""
     found = [_describe_info(name.format(i), info, returned) for i, info in enumerate(infos)]
     return [item for item in found if item is not None]
 
 
-def _describe_info(
-    name: str, info: StructInfo, returned: Iterator[bool | None] | None = None
-) -> ir.DictAttr | None:
+def _describe_info(name: str, info: StructInfo, returned: Iterator[bool | None] | None = None) -> ir.DictAttr | None:
     """Describe a value; None for a leaf that is `DROPPED`."""
     text: dict[str, ir.Attribute] = {"name": ir.StringAttr.get(name), "type": ir.StringAttr.get(str(info))}
     if isinstance(info, Tuple):
@@ -264,9 +256,7 @@ _KINDS: dict[type[StructInfo], str] = {Tensor: "tensor", Shape: "shape", Prim: "
 # Donation: results that are computed in the memory of a parameter.
 
 
-def donated_results(
-    op: func.FuncOp, name: str, params: Sequence[Leaf], results: Sequence[Result]
-) -> list[Result]:
+def donated_results(op: func.FuncOp, name: str, params: Sequence[Leaf], results: Sequence[Result]) -> list[Result]:
     """Return `results`, with the parameter whose memory each donated one takes.
 
     Raises:
@@ -277,9 +267,7 @@ def donated_results(
     names = [item.value for item in given] if _is_texts(given) else []
     places = {leaf.name: number for number, leaf in enumerate(params)}
     if len(names) != len(results):
-        raise VerifyError(
-            f'{name}: {DONATED} is {given}, expected a parameter or "" for {len(results)} results'
-        )
+        raise VerifyError(f'{name}: {DONATED} is {given}, expected a parameter or "" for {len(results)} results')
     if "sym_visibility" in op.attributes:
         raise UnsupportedError(f"{name}: {DONATED} is for public functions, which no other calls")
     taken = [text for text in names if text]
@@ -297,9 +285,7 @@ def donated_results(
                 f"parameter '{param.name}', {param.info}"
             )
         if result.returned:
-            raise UnsupportedError(
-                f"{name}: {result.leaf.name} has no size before the call, and takes no memory"
-            )
+            raise UnsupportedError(f"{name}: {result.leaf.name} has no size before the call, and takes no memory")
         found.append(replace(result, donated=places[text]))
     return found
 
@@ -377,9 +363,7 @@ def make_header(op: func.FuncOp, name: str, recursive: bool, short: bool) -> Hea
         raise UnsupportedError(f"{name}: a Relax function returns one value (a tuple for several)")
     result_info = struct_info(op.type.results[0])
     known = set(parameter_symbols(infos))
-    results = [
-        Result(leaf, recursive or not _has_size(leaf, known)) for leaf in leaves("result", result_info)
-    ]
+    results = [Result(leaf, recursive or not _has_size(leaf, known)) for leaf in leaves("result", result_info)]
     if DONATED in op.attributes:
         results = donated_results(op, name, params, results)
     inputs = [t for leaf in params for t in leaf.types]
@@ -389,17 +373,13 @@ def make_header(op: func.FuncOp, name: str, recursive: bool, short: bool) -> Hea
     outs = [t for result in results for t in result.types]
     is_private = "sym_visibility" in op.attributes
     with op.location, ir.InsertionPoint(op):
-        new = func.FuncOp(
-            name, ir.FunctionType.get(inputs, outs), visibility="private" if is_private else None
-        )
+        new = func.FuncOp(name, ir.FunctionType.get(inputs, outs), visibility="private" if is_private else None)
         if not is_private:
             flags = [DROPPED if r.donated is not None else r.returned for r in results]
             exposed = op.attributes.get(EXPOSES)
             starts = [0, *itertools.accumulate(len(leaf.types) for leaf in params)]
             written = sorted(starts[r.donated] for r in results if r.donated is not None)
-            new.attributes[SIGNATURE] = signature(
-                name, named, result_info, flags, recursive, exposed, written
-            )
+            new.attributes[SIGNATURE] = signature(name, named, result_info, flags, recursive, exposed, written)
             if exposed is not None:
                 new.attributes[EXPOSES] = exposed
             if short:
@@ -416,9 +396,7 @@ def _has_size(leaf: Leaf, known: set[str]) -> bool:
 
 def recursive_functions(functions: Sequence[func.FuncOp]) -> set[str]:
     """The names of functions that call themselves, directly or indirectly."""
-    called = {
-        op.name.value: {callee_of(call) for call in ops_of(op.operation, "relax.call")} for op in functions
-    }
+    called = {op.name.value: {callee_of(call) for call in ops_of(op.operation, "relax.call")} for op in functions}
 
     def reaches(start: str) -> bool:
         waiting, seen = list(called[start]), set(called[start])
@@ -518,9 +496,7 @@ def _place(body: BodyLowering, value: ir.Value, info: Tensor) -> Handle | None:
     defining = defining_op(value)
     if defining is None or defining.name != "func.call" or defining.block != ir.InsertionPoint.current.block:
         return None
-    tensors: list[ir.Value] = [
-        result for result in defining.results if isinstance(result.type, ir.RankedTensorType)
-    ]
+    tensors: list[ir.Value] = [result for result in defining.results if isinstance(result.type, ir.RankedTensorType)]
     empties = [i for i, operand in enumerate(defining.operands) if is_a(defining_op(operand), tensor.EmptyOp)]
     if len(tensors) != len(empties):
         return None
@@ -556,11 +532,7 @@ def receive(body: BodyLowering, header: Header, info: StructInfo, values: Sequen
 
 
 def _is_handle(result: Result) -> bool:
-    return (
-        result.returned
-        and all(isinstance(type_, ir.IntegerType) for type_ in result.types)
-        and bool(result.types)
-    )
+    return result.returned and all(isinstance(type_, ir.IntegerType) for type_ in result.types) and bool(result.types)
 
 
 def _leaves(value: Lowered) -> list[Lowered]:

@@ -178,9 +178,7 @@ def _sizes(
     if isinstance(info, Tensor):
         assert isinstance(result, Tensor) and result.shape is not None
         if isinstance(value, Handle):
-            origin = Origin(
-                f"{body.symbols.function}: match_shape at {site}: the tensor", f"expected {result}"
-            )
+            origin = Origin(f"{body.symbols.function}: match_shape at {site}: the tensor", f"expected {result}")
             refine(body, value, info, result, origin)
             unknown = (None,) * len(result.shape)
             return object_sizes(body.declarations, value, len(result.shape)), info.shape or unknown
@@ -312,9 +310,7 @@ def _collapse(source: ir.Value) -> ir.Value:
     source_type = ir.RankedTensorType(source.type)
     if source_type.rank == 1:
         return source
-    static = [
-        source_type.get_dim_size(i) for i in range(source_type.rank) if not source_type.is_dynamic_dim(i)
-    ]
+    static = [source_type.get_dim_size(i) for i in range(source_type.rank) if not source_type.is_dynamic_dim(i)]
     total = 1
     for item in static:
         total *= item
@@ -373,17 +369,13 @@ def _assert(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     assert isinstance(info, Tuple)
     shown = list(zip(body.flat(op.operands[0]), info.fields, strict=True))
     if isinstance(op.attributes["relation"], ir.StringAttr):
-        left, right = (
-            body.symbols.value(dim) for dim in dims_from_attr(op.attributes["values"]) if dim is not None
-        )
+        left, right = (body.symbols.value(dim) for dim in dims_from_attr(op.attributes["values"]) if dim is not None)
         condition = arith.cmpi(PREDICATES[ir.StringAttr(op.attributes["relation"]).value], left, right)
     else:
         condition = tensor.extract(shown.pop(0)[0], [])
     pieces = message_pieces("assert_op", ir.StringAttr(op.attributes["message"]).value, len(shown))
     numbers = [_number(op, value, what) for value, what in shown]
-    text = "".join(
-        f"{{{piece}{numbers[piece][1]}}}" if isinstance(piece, int) else verbatim(piece) for piece in pieces
-    )
+    text = "".join(f"{{{piece}{numbers[piece][1]}}}" if isinstance(piece, int) else verbatim(piece) for piece in pieces)
     head = f"{body.symbols.function}: assertion failed at {place(op)}"
     body.declarations.check(
         condition, "CheckError", f"{head}: {text}" if text else head, [number for number, _ in numbers]
@@ -440,14 +432,10 @@ def match_integer(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
         return [value]
     size, lowest = value, lower_bound(op.operands[0])
     if lowest is None or not symbolic.prove_less_equal(0, lowest):
-        message = (
-            f"{body.symbols.function}: {site}: the integer {name} is {{0}}; a symbol stands for zero or more"
-        )
+        message = f"{body.symbols.function}: {site}: the integer {name} is {{0}}; a symbol stands for zero or more"
         positive = arith.cmpi(arith.CmpIPredicate.sge, value, index_constant(0))
         body.declarations.check(positive, "ShapeError", message, [value])
-        size = arith.maxsi(
-            value, index_constant(0)
-        )  # memory may be allocated by formulas of it before the check
+        size = arith.maxsi(value, index_constant(0))  # memory may be allocated by formulas of it before the check
     body.symbols.define(name, size, f"the integer of match_shape at {site}")
     return [value]
 
@@ -456,9 +444,7 @@ def match_integer(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
 def _arithmetic(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     operands = [as_index(body.tensor(operand)) for operand in op.operands]
     if op.name == "arith.floordivsi":
-        message = (
-            f"{body.symbols.function}: {place(op)}: division by {{0}}; divisors of integers are positive"
-        )
+        message = f"{body.symbols.function}: {place(op)}: division by {{0}}; divisors of integers are positive"
         positive = arith.cmpi(arith.CmpIPredicate.sgt, operands[1], index_constant(0))
         body.declarations.check(positive, "ShapeError", message, [operands[1]])
     is_comparison = op.name == "arith.cmpi"
@@ -472,9 +458,7 @@ def _arithmetic(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
 def _from_elements(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     type_ = ir.RankedTensorType(op.results[0].type)
     values = [body.tensor(operand) for operand in op.operands]
-    values = [
-        arith.index_cast(type_.element_type, v) if isinstance(v.type, ir.IndexType) else v for v in values
-    ]
+    values = [arith.index_cast(type_.element_type, v) if isinstance(v.type, ir.IndexType) else v for v in values]
     return [tensor.from_elements(type_, values)]
 
 
@@ -491,9 +475,7 @@ def _if(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
         with ir.InsertionPoint(block):
             inner = body.nested()
             blocks = list(old_region.blocks)
-            yielded = [
-                leaf for item in (inner.lower_block(blocks[0]) if blocks else []) for leaf in flatten(item)
-            ]
+            yielded = [leaf for item in (inner.lower_block(blocks[0]) if blocks else []) for leaf in flatten(item)]
             values = [
                 _own(cast(v, t)) if isinstance(t, ir.RankedTensorType) else v
                 for v, t in zip(yielded, probe, strict=True)
@@ -586,14 +568,10 @@ def _check_end(body: BodyLowering, op: ir.Operation, upper: ir.Value, step: ir.V
     where = f"{body.symbols.function}: {place(op)}: the loop"
     if not counts_upwards(op):
         positive = arith.cmpi(arith.CmpIPredicate.sgt, step, index_constant(0))
-        body.declarations.check(
-            positive, "ShapeError", f"{where} has the step {{0}}; loops count upwards", [step]
-        )
+        body.declarations.check(positive, "ShapeError", f"{where} has the step {{0}}; loops count upwards", [step])
     last = arith.subi(index_constant(INT64_MAX), arith.subi(step, index_constant(1)))
     message = f"{where} ends at {{0}}: in steps of {{1}} its variable would pass 64 bits"
-    body.declarations.check(
-        arith.cmpi(arith.CmpIPredicate.sle, upper, last), "ShapeError", message, [upper, step]
-    )
+    body.declarations.check(arith.cmpi(arith.CmpIPredicate.sle, upper, last), "ShapeError", message, [upper, step])
 
 
 @handles("scf.while")
@@ -618,9 +596,7 @@ def _while(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
         yielded = [leaf for item in inner.lower_block(old_after) for leaf in flatten(item)]
         known = [k for info in first for k in _sizes_stay(info)]
         places = [forwarded.index(a) if a in forwarded else None for a in before.arguments]
-        targets = [
-            after.arguments[p] if k and p is not None else None for p, k in zip(places, known, strict=True)
-        ]
+        targets = [after.arguments[p] if k and p is not None else None for p, k in zip(places, known, strict=True)]
         _end("scf.yield", [], yielded, first_types, targets)
     return _results(body, new, infos)
 

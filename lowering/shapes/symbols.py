@@ -267,7 +267,5 @@ class SymbolTable:
     def _known(self, dim: Dim, first_value: int) -> tuple[str, list[ir.Value]]:
         """``, with n = {2} taken from …`` for the symbols of `dim`, and their values."""
         names = symbolic.symbols(dim)
-        parts = [
-            f"{name} = {{{first_value + i}}} taken from {self.origins[name]}" for i, name in enumerate(names)
-        ]
+        parts = [f"{name} = {{{first_value + i}}} taken from {self.origins[name]}" for i, name in enumerate(names)]
         return f", with {', '.join(parts)}" if parts else "", [self.values[name] for name in names]

@@ -181,9 +181,7 @@ class OpStrategy:
         expect("add_implementation: 'unless'", unless, str, "a string")
         if not callable(compute) or not (schedule is None or callable(schedule)):
             what = ("compute", compute) if not callable(compute) else ("schedule", schedule)
-            raise ArgumentError(
-                f"add_implementation '{name}': '{what[0]}' is {what[1]!r}, expected a function"
-            )
+            raise ArgumentError(f"add_implementation '{name}': '{what[0]}' is {what[1]!r}, expected a function")
         self.add(OpImplementation(name, compute, schedule, plevel, unless))
 
     def add(self, implementation: OpImplementation) -> None:

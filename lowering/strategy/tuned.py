@@ -274,9 +274,7 @@ class SizeTable:
         return [*found, (None, self.otherwise)]
 
     def __str__(self) -> str:
-        return "; ".join(
-            ways_text([*((row.condition, row.values) for row in self.rows), (None, self.otherwise)])
-        )
+        return "; ".join(ways_text([*((row.condition, row.values) for row in self.rows), (None, self.otherwise)]))
 
 
 def ways_text(ways: Sequence[tuple[Condition | None, Values]]) -> list[str]:

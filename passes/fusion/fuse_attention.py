@@ -84,9 +84,7 @@ class _Fuse(ExprMutator):
             return None
         return made if len(self.users(value)) == 1 else None
 
-    def _summand(
-        self, total: Value, scores: Sequence[Dim]
-    ) -> tuple[tuple[Binding, float] | None, Value | None]:
+    def _summand(self, total: Value, scores: Sequence[Dim]) -> tuple[tuple[Binding, float] | None, Value | None]:
         """The scaled product in a sum, with its factor, and the mask that is added to it."""
         made = self._only_used_here(total)
         if made is None or made.op != "add":

@@ -221,9 +221,7 @@ def sink_epilogues(block: ir.Block, fuses: Fuses) -> None:
             if not call.is_only_user(value) or not _are_before(call, value, branch):
                 continue
             number = ir.OpResult(value).result_number
-            if any(
-                fuses(producer, _reading(call, value, producer)) for producer in _producers(branch, number)
-            ):
+            if any(fuses(producer, _reading(call, value, producer)) for producer in _producers(branch, number)):
                 epochs.update(dict.fromkeys(_sink(call, branch, number).results, epoch))
                 break
 
@@ -424,9 +422,7 @@ class _Fusion:
             while call is not None:
                 call = self._fuse_one(call, epochs, epoch, fuse)
 
-    def _fuse_one(
-        self, call: PrimCall, epochs: dict[ir.Value, int], epoch: int, fuse: Fuse
-    ) -> PrimCall | None:
+    def _fuse_one(self, call: PrimCall, epochs: dict[ir.Value, int], epoch: int, fuse: Fuse) -> PrimCall | None:
         """Fuse `call` with one of its producers; returns the new call, or None if there is none to fuse."""
         function = self.functions.get(call.callee)
         takes_others = function is not None and (row_kernel(function) or is_contraction(function))
@@ -505,9 +501,7 @@ class _Fusion:
         """Fuse a loop into the prim func on buffers (a schedule, say) that computes its input, at the store."""
         if not consumer.is_only_user(producer.op.results[0]) or self._against_stored(producer, consumer):
             return None
-        return self._fuse(
-            producer, consumer, merge_into_stores, lambda _: None, "computed where it is stored"
-        )
+        return self._fuse(producer, consumer, merge_into_stores, lambda _: None, "computed where it is stored")
 
     def _against_stored(self, producer: PrimCall, consumer: PrimCall) -> str:
         """The reason against applying a loop where a prim func on buffers stores its result; "" if there is none."""
@@ -558,9 +552,7 @@ class _Fusion:
         if scattered and (first.traits.is_heavy or second.traits.is_heavy):
             return "functions like exp need vectors, which reads out of order prevent"
         if self._again(producer, consumer) and not first.traits.is_cheap:
-            return (
-                f"{self._again(producer, consumer)}: weight {first.traits.weight} > {CHEAP} would be repeated"
-            )
+            return f"{self._again(producer, consumer)}: weight {first.traits.weight} > {CHEAP} would be repeated"
         return ""
 
     def _reads(self, producer: PrimCall, consumer: PrimCall) -> list[Read]:
@@ -669,9 +661,7 @@ class _Fusion:
             consumer = PrimCall.of(view.operation) if view.operation.name == CALL_TIR else None
             for value in dict.fromkeys(consumer.operands if consumer is not None else ()):
                 defining = defining_op(value)
-                producer = (
-                    PrimCall.of(defining) if defining is not None and defining.name == CALL_TIR else None
-                )
+                producer = PrimCall.of(defining) if defining is not None and defining.name == CALL_TIR else None
                 if producer is not None and consumer is not None:
                     self._report(producer, consumer, False, self._why_apart(producer, consumer))
 
@@ -690,9 +680,7 @@ class _Fusion:
             return next(filter(None, reasons), "an op between them may write")
         if function is not None and is_contraction(function):
             against = self._against_epilogue(producer, consumer)
-            return against or (
-                "read in another order" if only else "several users: a contraction is computed once"
-            )
+            return against or ("read in another order" if only else "several users: a contraction is computed once")
         if not only and over_rows(self.functions[consumer.callee]):
             return "several users"
         if function is not None and row_kernel(self.functions[consumer.callee]):

@@ -266,9 +266,7 @@ def _loop_traits(loop: ir.Operation) -> LoopTraits:
     last = int(maps[0].n_dims) - 1
     scattered = any(_is_scattered(map_, last) for map_ in maps)
     gathers = [op for op in body if op.name == "tensor.extract"]
-    return LoopTraits(
-        sum(map(_weight, body)), scattered or any(not _ends_in_index(op, last) for op in gathers)
-    )
+    return LoopTraits(sum(map(_weight, body)), scattered or any(not _ends_in_index(op, last) for op in gathers))
 
 
 def _weight(op: ir.Operation) -> int:
@@ -331,9 +329,7 @@ class PrimCall:
         """Bytes per element read from the inputs that have the shape of the result."""
         infos = [struct_info(value.type) for value in self.operands]
         assert self.info is not None
-        same = [
-            i for i in infos if isinstance(i, Tensor) and i.shape == self.info.shape and i.dtype is not None
-        ]
+        same = [i for i in infos if isinstance(i, Tensor) and i.shape == self.info.shape and i.dtype is not None]
         return sum(i.dtype.itemsize for i in same if i.dtype is not None)
 
     def erase(self) -> None:

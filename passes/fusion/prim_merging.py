@@ -230,9 +230,7 @@ def _cuts_of(op: ir.Operation) -> list[Cut]:
 
 def _mixed(values: Sequence[Size]) -> tuple[list[ir.Value], list[int]]:
     marker = ir.ShapedType.get_dynamic_size()
-    return [x for x in values if not isinstance(x, int)], [
-        x if isinstance(x, int) else marker for x in values
-    ]
+    return [x for x in values if not isinstance(x, int)], [x if isinstance(x, int) else marker for x in values]
 
 
 class _Operands(NamedTuple):
@@ -323,20 +321,13 @@ def declares_result(producer: func.FuncOp, consumer: func.FuncOp, numbers: Seque
     """
     inputs = [consumer.type.inputs[number] for number in numbers]
     results = producer.type.results
-    return not results or all(
-        type_ == results[0] for type_ in inputs if isinstance(type_, ir.RankedTensorType)
-    )
+    return not results or all(type_ == results[0] for type_ in inputs if isinstance(type_, ir.RankedTensorType))
 
 
 def is_contraction(function: func.FuncOp) -> bool:
     """True if a prim func accumulates into a zeroed output by one linalg op, and does nothing else."""
     attributes = function.attributes
-    if (
-        PRIM_FUNC not in attributes
-        or PATTERN not in attributes
-        or KERNEL in attributes
-        or function.is_external
-    ):
+    if PRIM_FUNC not in attributes or PATTERN not in attributes or KERNEL in attributes or function.is_external:
         return False
     if ir.StringAttr(attributes[PATTERN]).value != "out_fusable" or len(function.type.results) != 1:
         return False
@@ -611,9 +602,7 @@ def on_buffers(function: func.FuncOp) -> bool:
     return PRIM_FUNC in function.attributes and not function.type.results and not function.is_external
 
 
-def against_stored_epilogue(
-    producer: func.FuncOp, result: int, consumer: func.FuncOp, reads: Sequence[int]
-) -> str:
+def against_stored_epilogue(producer: func.FuncOp, result: int, consumer: func.FuncOp, reads: Sequence[int]) -> str:
     """The reason against applying the loop `consumer` at the stores of `producer` to its argument `result`; else "".
 
     The loop must see final elements, so `producer` may only store to the result. `reads`: the inputs of `consumer` that
@@ -774,9 +763,7 @@ class _Element:
         elif op.name == "tensor.dim":
             number = ir.BlockArgument(op.operands[0]).arg_number
             buffer = self.inputs[number] if number < len(self.inputs) else None
-            self.known[value] = memref.dim(
-                self.out if buffer is None else buffer, self._copied(op.operands[1])
-            )
+            self.known[value] = memref.dim(self.out if buffer is None else buffer, self._copied(op.operands[1]))
         else:
             self._clone(op)
         return self.known[value]
@@ -852,9 +839,7 @@ def permutation_of(function: func.FuncOp) -> list[int] | None:
         return None
     read, written = map(_dims, maps_of(loops[0]))
     body = entry_block(loops[0])
-    if [op.name for op in body.operations] != ["linalg.yield"] or body.operations[0].operands[
-        0
-    ] != body.arguments[0]:
+    if [op.name for op in body.operations] != ["linalg.yield"] or body.operations[0].operands[0] != body.arguments[0]:
         return None
     if read is None or written is None or sorted(read) != sorted(written) or len(set(read)) != len(read):
         return None

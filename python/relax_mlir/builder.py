@@ -50,8 +50,8 @@ class _Function:
 
 
 _emit_computed: Hook[[BlockBuilder, Any, str | None], Any] = Hook("BlockBuilder.emit")
-_emit_te: Hook[[BlockBuilder, abc.Callable[..., Any], Sequence[Any], Mapping[str, Any], str | None], Any] = (
-    Hook("BlockBuilder.emit_te")
+_emit_te: Hook[[BlockBuilder, abc.Callable[..., Any], Sequence[Any], Mapping[str, Any], str | None], Any] = Hook(
+    "BlockBuilder.emit_te"
 )
 
 
@@ -129,9 +129,7 @@ class BlockBuilder:
             )
             body = op.add_entry_block([ir.Location.name(p.name, user_location()) for p in params])
             contexts = (self._mod.context, user_location(), assuming({}), building(op.operation))
-        frame = Frame(
-            f"function '{name}'", body, unfinished=op.operation, module=self._mod, contexts=contexts
-        )
+        frame = Frame(f"function '{name}'", body, unfinished=op.operation, module=self._mod, contexts=contexts)
         self._function = _Function(name, op, body, private, result)
         try:
             with frame:
@@ -174,9 +172,7 @@ class BlockBuilder:
         if declared is not None and not implies(given, declared):
             raise ShapeError(f"function '{current.name}': its result is {given}, declared is {declared}")
         inputs = [argument.type for argument in current.body.arguments]
-        current.op.attributes["function_type"] = ir.TypeAttr.get(
-            ir.FunctionType.get(inputs, [current.result.ssa.type])
-        )
+        current.op.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, [current.result.ssa.type]))
 
     def emit_func_output(self, output: Nested) -> None:
         """Return `output` from the function: a value, or a (nested) tuple or list of values."""
@@ -231,9 +227,7 @@ class BlockBuilder:
     # -- functions as values
 
     @contextlib.contextmanager
-    def lambda_function(
-        self, name: str, params: Sequence[Var] = (), *, pure: bool | None = None
-    ) -> Iterator[Value]:
+    def lambda_function(self, name: str, params: Sequence[Var] = (), *, pure: bool | None = None) -> Iterator[Value]:
         """Build a nested function, which sees the values around it; the context yields the function as a value.
 
         `emit_func_output` ends it; afterwards the value can be called (`op.invoke_closure`), passed and returned.
@@ -279,27 +273,21 @@ class BlockBuilder:
 
     def _is_pure(self, function: ir.Operation) -> bool:
         """True if the ops of a function under construction have no side effects."""
-        functions = {
-            op.name.value: op for op in self._mod.mlir.body.operations if isinstance(op, func.FuncOp)
-        }
+        functions = {op.name.value: op for op in self._mod.mlir.body.operations if isinstance(op, func.FuncOp)}
         return acts(function, impure_functions(functions)) is None
 
     def make_closure(self, callee: str, *captured: Value) -> Value:
         """The function `callee` of this module as a closure, with its last parameters bound to `captured`."""
         current = self._current("make_closure")
         if callee == current.name:
-            raise ArgumentError(
-                f"make_closure: '{callee}' is still being built; its result type is not known yet"
-            )
+            raise ArgumentError(f"make_closure: '{callee}' is still being built; its result type is not known yet")
         target = self.lookup(callee)
         for index, value in enumerate(captured):
             expect(f"make_closure of '{callee}': captured value {index}", value, Value, "a Relax value")
         return closures.make_closure(callee, target, structure.make_tuple(*captured), self._purity(callee))
 
     def _purity(self, callee: str) -> bool:
-        functions = {
-            op.name.value: op for op in self._mod.mlir.body.operations if isinstance(op, func.FuncOp)
-        }
+        functions = {op.name.value: op for op in self._mod.mlir.body.operations if isinstance(op, func.FuncOp)}
         return callee not in impure_functions(functions)
 
     # -- emitting
@@ -311,9 +299,7 @@ class BlockBuilder:
         if _is_computed(value):
             return _emit_computed(self, value, name)
         if value is None:
-            raise ArgumentError(
-                "emit: there is no value; a call_packed without 'out' is written without emit"
-            )
+            raise ArgumentError("emit: there is no value; a call_packed without 'out' is written without emit")
         bound = as_value(value)
         owner = defining_op(bound.ssa)
         if name is not None and owner is not None:
@@ -385,9 +371,7 @@ class BlockBuilder:
         """Call the Relax function `callee` of this module; the result's shape follows from its signature."""
         current = self._current("call")
         if callee == current.name and current.declared is None:
-            raise ArgumentError(
-                f"call: '{callee}' is still being built; bb.function(…, result=…) says what it returns"
-            )
+            raise ArgumentError(f"call: '{callee}' is still being built; bb.function(…, result=…) says what it returns")
         target = self.lookup(callee)
         for index, arg in enumerate(args):
             expect(f"call of '{callee}': argument {index}", arg, Value, "a Relax value")

@@ -165,9 +165,7 @@ def _decodable(parse: Callable[[], ir.Module], source: Callable[[], bytes]) -> i
             raise ParseError(f"not a valid module: the string {literal} is no UTF-8 text")
         return module
     except (UnicodeError, RuntimeError) as error:
-        raise ParseError(
-            f"not a valid module, and what MLIR says of it is no valid UTF-8 ({error})"
-        ) from None
+        raise ParseError(f"not a valid module, and what MLIR says of it is no valid UTF-8 ({error})") from None
 
 
 # The source line that an error refers to, underlined.

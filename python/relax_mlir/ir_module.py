@@ -359,9 +359,7 @@ class IRModule:
         expect("IRModule.load: 'path'", path, str | Path, "a path")
         from relax_mlir import module_file  # not needed for building or compiling
 
-        return cls(
-            module_file.load(Path(path), lambda text: cls.parse(text, str(path), trusted=trusted).mlir)
-        )
+        return cls(module_file.load(Path(path), lambda text: cls.parse(text, str(path), trusted=trusted).mlir))
 
     def save(self, path: str | Path) -> None:
         """Write the module with its weights, names and locations to one file, for `load`.

@@ -20,9 +20,7 @@ class HasModule(Protocol):
         """The module."""
 
 
-def ops_of(
-    root: ir.Operation, *names: str, order: ir.WalkOrder = ir.WalkOrder.PRE_ORDER
-) -> list[ir.Operation]:
+def ops_of(root: ir.Operation, *names: str, order: ir.WalkOrder = ir.WalkOrder.PRE_ORDER) -> list[ir.Operation]:
     """`root` and all ops in it, in program order; with `names`, only the ops of these names.
 
     In post-order, ops come after those in their regions. The list is complete before the caller changes any op, so that

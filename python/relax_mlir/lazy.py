@@ -107,9 +107,7 @@ class Hook(Generic[P, R]):
         try:
             found: Callable[P, R] = getattr(importlib.import_module(module), function)
         except (ImportError, AttributeError) as error:
-            raise RelaxError(
-                f"hook '{self.name}' cannot be loaded from {HOOKS[self.name]}: {error}"
-            ) from error
+            raise RelaxError(f"hook '{self.name}' cannot be loaded from {HOOKS[self.name]}: {error}") from error
         return found
 
 

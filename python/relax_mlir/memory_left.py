@@ -199,9 +199,7 @@ def reported(where: str) -> Iterator[None]:
     except OutOfMemoryError:
         raise
     except MemoryError as error:
-        raise OutOfMemoryError(
-            f"{where}: no memory is left ({error or 'for an object of Python'})"
-        ) from error
+        raise OutOfMemoryError(f"{where}: no memory is left ({error or 'for an object of Python'})") from error
     except OSError as error:
         if error.errno != errno.ENOMEM:
             raise

@@ -95,9 +95,7 @@ def descriptor(rank: int) -> str:
     return f"!llvm.struct<(ptr, ptr, i64{sizes})>"
 
 
-_SYMBOL = re.compile(
-    r'^(?:func\.func|llvm\.func|llvm\.mlir\.global)[^@\n]*@("(?:[^"\\]|\\.)+"|[\w.$]+)', re.MULTILINE
-)
+_SYMBOL = re.compile(r'^(?:func\.func|llvm\.func|llvm\.mlir\.global)[^@\n]*@("(?:[^"\\]|\\.)+"|[\w.$]+)', re.MULTILINE)
 
 
 def symbols_in(text: str) -> frozenset[str]:

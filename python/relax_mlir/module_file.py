@@ -97,9 +97,7 @@ def _without_bodies(op: ir.Operation, chosen: Callable[[ir.Operation], bool]) ->
 def _declare(function: ir.Operation) -> None:
     """Replace a function by a declaration of its name and type."""
     count = sum(len(block.operations) for region in function.regions for block in region.blocks)
-    attributes: dict[str, ir.Attribute] = {
-        name: function.attributes[name] for name in ("sym_name", "function_type")
-    }
+    attributes: dict[str, ir.Attribute] = {name: function.attributes[name] for name in ("sym_name", "function_type")}
     attributes["relax.elided"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), count)
     if function.name == "func.func":
         attributes["sym_visibility"] = ir.StringAttr.get("private")
@@ -110,9 +108,7 @@ def _declare(function: ir.Operation) -> None:
 
 def has_weights(module: ir.Module | ir.Operation) -> bool:
     """True if a constant of the module's functions, or of its constant table, is a resource."""
-    return any(
-        is_resource(value) for top in entry_block(module.operation).operations for value in _constants(top)
-    )
+    return any(is_resource(value) for top in entry_block(module.operation).operations for value in _constants(top))
 
 
 def _constants(top: ir.OpView) -> Iterator[ir.Attribute]:
@@ -386,9 +382,7 @@ def _dtype_of(attribute: ir.Attribute) -> str:
 
 def _storable(array: Array) -> Array:
     """An array that NumPy's format can store: bfloat16 is stored as its bits, which the manifest records."""
-    return np.ascontiguousarray(
-        array.view(np.uint16) if array.dtype == dtypes.dtype("bfloat16").numpy else array
-    )
+    return np.ascontiguousarray(array.view(np.uint16) if array.dtype == dtypes.dtype("bfloat16").numpy else array)
 
 
 def load(path: Path, parse: Callable[[str], ir.Module]) -> ir.Module:
@@ -503,7 +497,5 @@ def attach_weights(module: ir.Module, arrays: Mapping[str, Array], what: str) ->
         made = {name: constants.to_attribute(arrays[name], name) for name in wanted}
         for name, attribute in wanted.items():
             if made[name].type != attribute.type:
-                raise ParseError(
-                    f"{what}: weight '{name}' is {made[name].type}, the text says {attribute.type}"
-                )
+                raise ParseError(f"{what}: weight '{name}' is {made[name].type}, the text says {attribute.type}")
         replace_resources(module.operation, made)

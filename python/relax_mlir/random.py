@@ -38,9 +38,7 @@ class Generator:
     def state(self, value: object) -> None:
         found = np.asarray(value)
         if found.shape != (3,) or found.dtype != np.uint64:
-            raise ArgumentError(
-                f"Generator: a state is {found.dtype} of shape {found.shape}, expected three uint64"
-            )
+            raise ArgumentError(f"Generator: a state is {found.dtype} of shape {found.shape}, expected three uint64")
         self._state = found.copy()
 
     @property

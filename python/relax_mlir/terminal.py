@@ -42,9 +42,7 @@ def report_table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Ta
     from rich import box
     from rich.table import Table
 
-    table = Table(
-        title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False
-    )
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     for name in words:
         table.add_column(name, overflow="fold", min_width=MIN_WORDS)
     for name in numbers:
@@ -86,9 +84,7 @@ def lines_of(rows: Sequence[Sequence[str]], columns: int, first: int) -> list[st
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
-    return [
-        "  ".join(cell.ljust(size) for cell, size in zip(row, widths, strict=True)).rstrip() for row in rows
-    ]
+    return ["  ".join(cell.ljust(size) for cell, size in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 # Colours on terminals: when to use them, and the escape codes.

@@ -46,9 +46,7 @@ class _Finder(MetaPathFinder):
             return None
         if name == TORCH and self._importing.depth:
             self._hidden = True
-            raise ModuleNotFoundError(
-                "tvm_ffi is imported without torch (see relax_mlir.torch_bridge)", name=TORCH
-            )
+            raise ModuleNotFoundError("tvm_ffi is imported without torch (see relax_mlir.torch_bridge)", name=TORCH)
         for finder in sys.meta_path:
             spec = None if finder is self else finder.find_spec(name, path, target)
             if spec is not None:
@@ -80,9 +78,7 @@ class _Finder(MetaPathFinder):
         if is_due:
             try:
                 _set_up(self._complete[FFI], self._complete[TORCH])
-            except (
-                Exception
-            ) as error:  # whatever an incomplete or foreign torch raises: its import has succeeded
+            except Exception as error:  # whatever an incomplete or foreign torch raises: its import has succeeded
                 warnings.warn(
                     f"tvm_ffi could not be connected to torch ({type(error).__name__}: {error}); import torch before "
                     "relax_mlir to see where",
@@ -93,9 +89,7 @@ class _Finder(MetaPathFinder):
 class _Loader(Loader):
     """A loader that executes its module by a function, and leaves the original loader in its place."""
 
-    def __init__(
-        self, loader: Loader, execute: Callable[[Callable[[ModuleType], None], ModuleType], None]
-    ) -> None:
+    def __init__(self, loader: Loader, execute: Callable[[Callable[[ModuleType], None], ModuleType], None]) -> None:
         self._loader, self._execute = loader, execute
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
@@ -107,9 +101,7 @@ class _Loader(Loader):
             module.__spec__.loader = self._loader
         self._execute(self._loader.exec_module, module)
 
-    def __getattr__(
-        self, name: str
-    ) -> object:  # for those who look at the loader of a module without importing it
+    def __getattr__(self, name: str) -> object:  # for those who look at the loader of a module without importing it
         return getattr(self._loader, name)
 
 

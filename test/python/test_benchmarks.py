@@ -54,9 +54,7 @@ def test_one_thread_for_everybody_and_nobody_is_held_back() -> None:
     held = {"OPENBLAS_CORETYPE": "Haswell", "ONEDNN_MAX_CPU_ISA": "AVX2", "OMP_NUM_THREADS": "2"}
     code = f"import os; from benchmarks import environment; print([os.environ.get(v) for v in {list(held)}])"
     command = [sys.executable, "-c", code]
-    done = subprocess.run(
-        command, cwd=ROOT, env=os.environ | held, capture_output=True, text=True, check=True
-    )
+    done = subprocess.run(command, cwd=ROOT, env=os.environ | held, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[None, None, '1']"
 
 
@@ -72,9 +70,7 @@ def keeps_gradients() -> Iterator[None]:
 @pytest.mark.parametrize("workload", SMALL, ids=lambda workload: workload.name)
 def test_peers_compute_the_workload(workload: Workload, peer: Peer) -> None:
     if peer.available() is None:
-        assert peer.name in ("onnxruntime", "openvino"), (
-            f"{peer.name} is missing, which the extra 'test' brings"
-        )
+        assert peer.name in ("onnxruntime", "openvino"), f"{peer.name} is missing, which the extra 'test' brings"
         pytest.skip(f"{peer.name} is installed by 'make bench' only")
     bind = peer.prepare(workload)
     for size in (workload.sizes[0], ODD_SIZES.get(workload.name, (5,))):
@@ -82,9 +78,7 @@ def test_peers_compute_the_workload(workload: Workload, peer: Peer) -> None:
         measure.check(bind(inputs), reference(workload, inputs))
 
 
-@pytest.mark.parametrize(
-    "wrong", [np.float32([1, 2, 4]), np.float32([1, 2]), np.float32([1, 2, np.nan])], ids=str
-)
+@pytest.mark.parametrize("wrong", [np.float32([1, 2, 4]), np.float32([1, 2]), np.float32([1, 2, np.nan])], ids=str)
 def test_wrong_results_are_found(wrong: np.ndarray) -> None:
     with pytest.raises(measure.WrongResult):
         measure.check(Bound(lambda: wrong, np.asarray), np.float64([1, 2, 3]))
@@ -92,9 +86,7 @@ def test_wrong_results_are_found(wrong: np.ndarray) -> None:
 
 def test_single_cell_writes_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "result.json"
-    status = main(
-        ["--workload", "W3", "--size", "1", "--peer", "numpy", "--seconds", "0.01", "--json", str(path)]
-    )
+    status = main(["--workload", "W3", "--size", "1", "--peer", "numpy", "--seconds", "0.01", "--json", str(path)])
     assert status == 0
     (cell,) = json.loads(path.read_text(encoding="utf-8"))["cells"]
     assert (cell["workload"], cell["size"], cell["peer"]) == ("W3", [1], "numpy")
@@ -137,9 +129,7 @@ def test_a_copy_takes_turns_with_large_arrays() -> None:
     workload = next(workload for workload in WORKLOADS if workload.name == "W6")
     cells = [Cell(workload, (100,)), Cell(workload, (1_000_000,))]
     for cell in cells:
-        run_cell(
-            cell, {"numpy": next(peer for peer in PEERS if peer.name == "numpy").prepare(workload)}, 0.01
-        )
+        run_cell(cell, {"numpy": next(peer for peer in PEERS if peer.name == "numpy").prepare(workload)}, 0.01)
     small, large = cells
     assert small.copy is None and large.copy is not None
     assert len(large.copy.samples) == len(large.timings["numpy"].samples) and set(large.timings) == {"numpy"}
@@ -167,9 +157,7 @@ def test_targets_go_into_the_results() -> None:
 def test_single_cell_of_ours_writes_targets(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(
-        self_targets, "rows", lambda workloads: iter([targets.Row("W3", "cold compile", 2.0, 1.0)])
-    )
+    monkeypatch.setattr(self_targets, "rows", lambda workloads: iter([targets.Row("W3", "cold compile", 2.0, 1.0)]))
     path = tmp_path / "result.json"
     arguments = ["--workload", "W3", "--size", "1", "--peer", OURS, "--peer", "numpy", "--seconds", "0.01"]
     assert main([*arguments, "--json", str(path)]) == 0
@@ -205,9 +193,7 @@ def test_beside_eager_peers(case: eager.Case) -> None:
         assert row.value is not None and row.value > 0 and row.note in ("numpy", "torch")
 
 
-@pytest.mark.parametrize(
-    "case", sweep.quick(single_ops.CASES, *single_ops.CASES[::4]), ids=lambda case: case.name
-)
+@pytest.mark.parametrize("case", sweep.quick(single_ops.CASES, *single_ops.CASES[::4]), ids=lambda case: case.name)
 def test_single_ops(case: single_ops.Case) -> None:
     """The ops are correct at their smallest sizes."""
     (row,) = single_ops.of_case(replace(case, sizes=case.sizes[:1]), seconds=0.001)
@@ -226,9 +212,7 @@ def test_layers() -> None:
     small = [case for case in (*windows.LAYERS, *windows.OTHERS) if case.data[1] <= 256]
     chosen = [
         replace(case, data=(2, case.data[1], *(min(size, 9) for size in case.data[2:])))
-        for case in sweep.part(
-            small, lambda case: (case.kind, case.rank, case.window[-2:], case.stride, case.groups)
-        )
+        for case in sweep.part(small, lambda case: (case.kind, case.rank, case.window[-2:], case.stride, case.groups))
     ]
     for row in windows.rows(seconds=0.001, chosen=chosen):
         assert row.value is not None and row.value > 0, row.note
@@ -251,9 +235,7 @@ def test_wrong_result_of_a_single_op() -> None:
 
 
 def test_wrong_result_beside_eager_peers() -> None:
-    wrong = replace(
-        eager.PRODUCTS[0], sizes=((3, 4, 5),), ours=lambda emit, op, a, b: emit(op.matmul(a + a, b))
-    )
+    wrong = replace(eager.PRODUCTS[0], sizes=((3, 4, 5),), ours=lambda emit, op, a, b: emit(op.matmul(a + a, b)))
     (row,) = eager.of_case(wrong, "float64", seconds=0.001)
     assert row.passed is False and "an element is" in row.note
 

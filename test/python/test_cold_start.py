@@ -37,9 +37,7 @@ def test_few_modules_are_imported(case: cold_start.Case, tmp_path: Path) -> None
 
 
 def test_every_kernel_finds_its_generator() -> None:
-    assert (
-        {name for name in KERNEL_SPECS if generator_of(name)} == GENERATORS.keys() == GENERATOR_MODULES.keys()
-    )
+    assert {name for name in KERNEL_SPECS if generator_of(name)} == GENERATORS.keys() == GENERATOR_MODULES.keys()
 
 
 @pytest.mark.parametrize("package", [instrument, rewrite, strategy])
@@ -52,8 +50,6 @@ def test_every_name_of_a_lazy_package_exists(package: object) -> None:
 def test_functions_of_the_runtime_are_registered_where_the_table_says() -> None:
     from relax_mlir.runtime import data_dependent, packed_functions, run_op
 
-    homes = {
-        name: function.__module__ for name, function in packed_functions._functions.items() if name in HOMES
-    }
+    homes = {name: function.__module__ for name, function in packed_functions._functions.items() if name in HOMES}
     assert homes == HOMES
     assert {data_dependent.__name__, data_dependent.__name__, run_op.__name__} == set(HOMES.values())

@@ -41,7 +41,5 @@ except ImportError:
 @pytest.mark.parametrize("script", SCRIPTS.values(), ids=SCRIPTS)
 def test_the_collector_after_a_pause(script: str) -> None:  # conftest.py freezes objects of this process
     script = f"import gc\nfrom relax_mlir.lazy import collector_paused\n{script}"
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr

@@ -164,9 +164,7 @@ def imports_of(name: str) -> Imports:
             if node.level:
                 parent = package.split(".")[: len(package.split(".")) - node.level + 1]
                 base = ".".join([*parent, *([base] if base else [])])
-            names |= {
-                f"{base}.{alias.name}" if f"{base}.{alias.name}" in MODULES else base for alias in node.names
-            }
+            names |= {f"{base}.{alias.name}" if f"{base}.{alias.name}" in MODULES else base for alias in node.names}
     return Imports(frozenset(names), tuple(calls))
 
 
@@ -261,9 +259,7 @@ def test_unknown_and_missing_hooks_name_themselves(monkeypatch: pytest.MonkeyPat
     with pytest.raises(RelaxError, match=r"relax_mlir\.lazy\.HOOKS has no hook 'f'"):
         Hook("f")
     monkeypatch.setitem(HOOKS, "f", "relax_mlir.error:no_such_function")
-    with pytest.raises(
-        RelaxError, match=r"hook 'f' cannot be loaded from relax_mlir\.error:no_such_function"
-    ):
+    with pytest.raises(RelaxError, match=r"hook 'f' cannot be loaded from relax_mlir\.error:no_such_function"):
         Hook[[], None]("f")()
 
 

@@ -131,9 +131,7 @@ def k(A: T.Buffer(("n",), "float32"), B: T.Buffer(("n",), "float32"), s: T.int64
         printed = str(parse(source.replace("BODY", body)))
         (head,) = re.findall(r"^ *(func\.func private @k\(.*) \{$", printed, flags=re.MULTILINE)
         heads.append(head)
-    found = re.sub(
-        r"relax\.params = \[.*\](, relax\.prim_func)", r"relax.prim_func, relax.params = […]", heads[0]
-    )
+    found = re.sub(r"relax\.params = \[.*\](, relax\.prim_func)", r"relax.prim_func, relax.params = […]", heads[0])
     for number, name in enumerate("ABs"):
         found = found.replace(f"%arg{number}", f"%{name}")
     assert found == shown

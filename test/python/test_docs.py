@@ -100,9 +100,7 @@ def test_lit_test_of_the_page_on_passes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_to_files(page: Path) -> None:
-    text = re.sub(
-        r"^```.*?^```|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL
-    )
+    text = re.sub(r"^```.*?^```|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
         if not target.startswith("http"):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
@@ -150,9 +148,7 @@ def test_description_on_an_index_page() -> None:
 @pytest.mark.parametrize("name", ["CONTRIBUTING.md"])
 def test_quoted_sources_are_current(name: str) -> None:
     """A block that begins with the path of a file is in that file."""
-    text = textwrap.dedent(
-        re.sub(r"^   (?=\S| )", "", (ROOT / name).read_text(encoding="utf-8"), flags=re.MULTILINE)
-    )
+    text = textwrap.dedent(re.sub(r"^   (?=\S| )", "", (ROOT / name).read_text(encoding="utf-8"), flags=re.MULTILINE))
     quotes = re.findall(r"^```py\n# (\S+)\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
     assert quotes
     for path, quote in quotes:
@@ -161,9 +157,7 @@ def test_quoted_sources_are_current(name: str) -> None:
 
 def test_diagrams_are_current() -> None:
     for path, drawing in module_at(ROOT / "docs" / "diagrams.py").drawings().items():
-        assert path.read_text(encoding="utf-8") == drawing.svg(), (
-            f"{path.name} is out of date: run 'make docs'"
-        )
+        assert path.read_text(encoding="utf-8") == drawing.svg(), f"{path.name} is out of date: run 'make docs'"
         root = ET.fromstring(drawing.svg())
         texts = [element.text for element in root if element.tag.endswith(("}title", "}desc"))]
         assert len(texts) == 2 and all(texts)

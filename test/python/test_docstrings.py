@@ -29,9 +29,7 @@ class Documented(NamedTuple):
 
 
 TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in product().values()}
-CLASSES = {
-    node.name: node for tree in TREES.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)
-}
+CLASSES = {node.name: node for tree in TREES.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
 ERRORS = {
     name: {base.__name__ for base in value.__mro__}
     for name, value in vars(error).items()
@@ -161,11 +159,7 @@ def raised(function: ast.FunctionDef) -> Iterator[str]:
         node = nodes.pop()
         if isinstance(node, ast.FunctionDef | ast.Lambda):
             continue
-        if (
-            isinstance(node, ast.Raise)
-            and isinstance(node.exc, ast.Call)
-            and isinstance(node.exc.func, ast.Name)
-        ):
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and isinstance(node.exc.func, ast.Name):
             yield node.exc.func.id
         nodes += ast.iter_child_nodes(node)
 
@@ -191,11 +185,7 @@ def test_names_in_backticks_exist() -> None:
         everywhere |= {part for module in modules for part in module.split(".")}
         everywhere |= {node.name for node in ast.walk(tree) if isinstance(node, Definition)}
         for statement in tree.body:
-            targets = (
-                statement.targets
-                if isinstance(statement, ast.Assign)
-                else [getattr(statement, "target", None)]
-            )
+            targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
             everywhere |= {target.id for target in targets if isinstance(target, ast.Name)}
     wrong, count = [], 0
     for place, _, docstring, names in DOCUMENTED:
@@ -230,7 +220,5 @@ def test_public_functions_have_annotated_types() -> None:
                 for parameter in parameters(node)
                 if parameter.annotation is None and parameter.arg not in ("self", "cls", "_")
             ]
-            wrong += [
-                f"{place}: {name}" for name in [*missing, *(["return"] if node.returns is None else [])]
-            ]
+            wrong += [f"{place}: {name}" for name in [*missing, *(["return"] if node.returns is None else [])]]
     assert not wrong

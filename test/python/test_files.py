@@ -65,9 +65,7 @@ def test_what_is_no_regular_file(name: str, odd: Path) -> None:
             reader(path)
     for ending in (".onnx", ".pt2", ".py", ".so"):
         if name != "\0":
-            os.rename(path, f"{path}{ending}") if name != "loop" else os.symlink(
-                f"loop{ending}", path + ending
-            )
+            os.rename(path, f"{path}{ending}") if name != "loop" else os.symlink(f"loop{ending}", path + ending)
             path_of_kind = f"{path}{ending}"
             with pytest.raises(RelaxError):
                 (rx.vm.Executable.load if ending == ".so" else rx.load)(path_of_kind)
@@ -132,12 +130,8 @@ def npz(**changes: bytes) -> bytes:
         npz().replace(b"(3,)", b"(9999999999999999,)"[:4].ljust(4)),
         npz().replace(b"'shape'", b"'sha\xff\xff'"),
         npz().replace(b"<f8", b"|O8"),
-        b"\x93NUMPY\x01\x00v\x00"
-        + b"{'descr': '<f8', 'fortran_order': False, 'shape': (1<<60,), }".ljust(117)
-        + b"\n",
-        b"\x93NUMPY\x01\x00v\x00"
-        + b"{'descr': '<f8', 'fortran_order': False, 'shape': (-8,), }".ljust(117)
-        + b"\n",
+        b"\x93NUMPY\x01\x00v\x00" + b"{'descr': '<f8', 'fortran_order': False, 'shape': (1<<60,), }".ljust(117) + b"\n",
+        b"\x93NUMPY\x01\x00v\x00" + b"{'descr': '<f8', 'fortran_order': False, 'shape': (-8,), }".ljust(117) + b"\n",
     ],
 )
 def test_damaged_arrays(data: bytes, tmp_path: Path) -> None:
@@ -191,9 +185,7 @@ def test_metadata_of_other_kinds(tmp_path: Path) -> None:
         (b'"format": 1', b'"format": ['),
     ):
         assert old in good
-        path.write_bytes(
-            good.replace(old, new.ljust(len(old))[: len(old)] if len(new) <= len(old) else new, 1)
-        )
+        path.write_bytes(good.replace(old, new.ljust(len(old))[: len(old)] if len(new) <= len(old) else new, 1))
         with pytest.raises(ParseError, match=r"model\.so"):
             inspect_library(path)
 

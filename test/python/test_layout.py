@@ -121,8 +121,7 @@ def listed_ops(path: Path) -> set[str]:
 def test_ops_say_what_they_are() -> None:
     import_families()
     names = {
-        path.relative_to(ROOT).with_suffix("").as_posix().removeprefix("python/relax_mlir/"): path
-        for path in modules()
+        path.relative_to(ROOT).with_suffix("").as_posix().removeprefix("python/relax_mlir/"): path for path in modules()
     }
     found = {name for name, path in names.items() if not name.startswith("dialects/") and listed_ops(path)}
     assert found == set(TABLES), "give the ops a trait (`dialects/traits.py`) and ask for it"
@@ -132,9 +131,7 @@ def test_lit_tests_name_files_that_there_are() -> None:
     known = {path.name for path in ROOT.rglob("*.py") if ".venv" not in path.parts}
     for path in sorted((ROOT / "test" / "lit").rglob("*.mlir")):
         comments = [line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("//")]
-        named = set(
-            re.findall(r"\b[a-z_0-9]+\.py\b", "\n".join(line for line in comments if "CHECK" not in line))
-        )
+        named = set(re.findall(r"\b[a-z_0-9]+\.py\b", "\n".join(line for line in comments if "CHECK" not in line)))
         assert named <= known, f"{path.relative_to(ROOT)}: {sorted(named - known)}"
 
 
@@ -158,9 +155,7 @@ def test_prose_is_plain() -> None:
 
 def test_findings_are_found(tmp_path: Path) -> None:
     source = tmp_path / "sample.py"
-    source.write_text(
-        '"""Whether it is told."""\n\n\ndef f() -> None:\n    """Return `behind`."""  # it lies behind\n'
-    )
+    source.write_text('"""Whether it is told."""\n\n\ndef f() -> None:\n    """Return `behind`."""  # it lies behind\n')
     assert [words for _, words, _ in prose.findings(source)] == ["Whether", "is told", "behind"]
 
 

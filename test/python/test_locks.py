@@ -9,9 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted(
-    path
-    for folder in ("python/relax_mlir", "dialects", "lowering", "passes")
-    for path in (ROOT / folder).rglob("*.py")
+    path for folder in ("python/relax_mlir", "dialects", "lowering", "passes") for path in (ROOT / folder).rglob("*.py")
 )
 MAKERS = {"Lock", "RLock", "Condition", "Event", "Semaphore", "BoundedSemaphore", "Barrier", "allocate_lock"}
 """Constructors of locks in `threading` and `multiprocessing`."""

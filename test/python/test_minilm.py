@@ -50,9 +50,7 @@ def reference(weights: dict[str, Array]) -> Encode:
         config = BertConfig(**{name: getattr(sizes, name) for name in minilm.Config.__dataclass_fields__})
         config._attn_implementation = "eager"
         model = BertModel(config, add_pooling_layer=False).eval()
-    state = {
-        name: torch.from_numpy(tensor) for name, tensor in weights.items() if not name.startswith("pooler.")
-    }
+    state = {name: torch.from_numpy(tensor) for name, tensor in weights.items() if not name.startswith("pooler.")}
     state.pop("embeddings.position_ids")
     missing, unexpected = model.load_state_dict(state, strict=False)
     assert not unexpected
@@ -157,9 +155,7 @@ def test_padding_tokens_have_no_influence(encode: Encode) -> None:
 
 def test_mask_of_another_length_is_refused(encode: Encode) -> None:
     ids, mask = padded_batch(2, 17)
-    with pytest.raises(
-        rx.error.ShapeError, match=r"attention_mask.*dimension 1 is 16, but s = 17.*input_ids"
-    ):
+    with pytest.raises(rx.error.ShapeError, match=r"attention_mask.*dimension 1 is 16, but s = 17.*input_ids"):
         encode(ids, mask[:, :16])
 
 

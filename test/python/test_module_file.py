@@ -34,9 +34,7 @@ def module() -> rx.IRModule:
             scaled = bb.emit(x * R.astype(bb.const(scale), "float32"), name="scaled")
             longer = bb.emit(R.concat([scaled, bb.const(np.zeros((0, 100), "f4"))], axis=0))
             product = bb.emit(R.matmul(longer, bb.const(rng.standard_normal((100, 80), dtype="f4"))))
-            chosen = R.where(
-                bb.const(rng.random(80) > 0.5), product, R.astype(bb.const(np.arange(80)), "float32")
-            )
+            chosen = R.where(bb.const(rng.random(80) > 0.5), product, R.astype(bb.const(np.arange(80)), "float32"))
             out = bb.emit_output(chosen + bb.const(np.float32(2)), name="out")
         bb.emit_func_output(out)
     return bb.get()

@@ -71,9 +71,7 @@ def test_functions_of_the_process() -> None:
 def test_functions_of_libraries(tmp_path: Path) -> None:
     """Files have such names, too."""
     for number, name in enumerate(('a"b\n', "-x y\\", "${x} ä.b")):
-        library = executable().export_library(
-            tmp_path / f"{name}.so", weights="beside" if number else "embed"
-        )
+        library = executable().export_library(tmp_path / f"{name}.so", weights="beside" if number else "embed")
         assert set(inspect_library(library).facts["functions"]) == set(ODD)
         check_results(tvm_ffi.load_module(str(library)).get_function)
 

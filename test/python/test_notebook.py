@@ -40,9 +40,7 @@ def colours(html: str) -> set[str]:
 
 
 def test_modules() -> None:
-    mod = rx.IRModule.parse(
-        "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n  return %x : tensor<4xf32>\n}"
-    )
+    mod = rx.IRModule.parse("func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n  return %x : tensor<4xf32>\n}")
     html = mod._repr_html_()
     assert unescape(re.sub("<[^>]+>", "", html)).split() == mod.script().split()
     found = colours(html)

@@ -43,10 +43,7 @@ def test_few_names_are_listed_and_one_page_describes_all() -> None:
     assert len(shown) <= 30
     page = (ROOT / "docs" / "index.md").read_text(encoding="utf-8").partition("## Names")[2]
     described = [
-        name
-        for row in page.splitlines()
-        if row.startswith("| `")
-        for name in re.findall(r"`(\w+)`", row.split("|")[1])
+        name for row in page.splitlines() if row.startswith("| `") for name in re.findall(r"`(\w+)`", row.split("|")[1])
     ]
     assert sorted(described) == sorted(shown)
 

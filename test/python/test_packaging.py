@@ -110,9 +110,7 @@ def first_imports() -> dict[str, tuple[int, str]]:
 
 
 @pytest.mark.parametrize("name", PUBLIC)
-def test_public_names_can_be_the_first_thing_imported(
-    name: str, first_imports: dict[str, tuple[int, str]]
-) -> None:
+def test_public_names_can_be_the_first_thing_imported(name: str, first_imports: dict[str, tuple[int, str]]) -> None:
     status, told = first_imports[name]
     assert status == 0, told
 
@@ -137,9 +135,7 @@ def test_wheel_holds_the_whole_tree(project: dict[str, Any], tmp_path: Path) -> 
     source = tmp_path / "source"
     source.mkdir()
     for name in FOLDERS:
-        shutil.copytree(
-            ROOT / name, source / name, symlinks=True, ignore=shutil.ignore_patterns("*.egg-info")
-        )
+        shutil.copytree(ROOT / name, source / name, symlinks=True, ignore=shutil.ignore_patterns("*.egg-info"))
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source / name)
     build = "import sys; from setuptools import build_meta; build_meta.build_wheel(sys.argv[1])"

@@ -49,9 +49,7 @@ def functions(module: ModuleType, prefix: str) -> Iterator[str]:
 
 
 def test_every_builder_is_there(pages: dict[str, str]) -> None:
-    others = re.findall(
-        r"`(R\.[\w.]+)`", "".join(re.findall(r"^Also called .*$", pages["ops.md"], re.MULTILINE))
-    )
+    others = re.findall(r"`(R\.[\w.]+)`", "".join(re.findall(r"^Also called .*$", pages["ops.md"], re.MULTILINE)))
     names = set(functions(rx.op, "R"))
     assert len(names) > 250
     assert names == {name for name in headings(pages["ops.md"]) | {*others} if name.startswith("R.")}

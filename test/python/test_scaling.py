@@ -141,7 +141,4 @@ def test_figure() -> None:
     titles = [element.text for element in root.iter("{http://www.w3.org/2000/svg}title")]
     assert titles[1:] == [*(f"step<{k}>" for k in range(DRAWN + 1, 1, -1)), "slope 1", "build", "slope 1"]
     (description,) = root.iter("{http://www.w3.org/2000/svg}desc")
-    assert (
-        description.text
-        == "chain: step<9> takes 9.0 s at 1,000 bindings; wide: build takes 1.5 s at 1,000 bindings"
-    )
+    assert description.text == "chain: step<9> takes 9.0 s at 1,000 bindings; wide: build takes 1.5 s at 1,000 bindings"

@@ -238,9 +238,7 @@ def test_tiles_are_there_if_the_system_gives_them(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.skipif("amx_tile" in Target.host().features, reason="this CPU has AMX tiles")
 def test_build_for_tiles_that_are_not_there() -> None:
-    with pytest.raises(
-        UnsupportedError, match=r"the target has amx_bf16, amx_tile, .*add -mattr=-amx_bf16,-amx_tile"
-    ):
+    with pytest.raises(UnsupportedError, match=r"the target has amx_bf16, amx_tile, .*add -mattr=-amx_bf16,-amx_tile"):
         rx.build(rx.BlockBuilder().get(), "cpu -mattr=+amx_tile,+amx_bf16")
 
 

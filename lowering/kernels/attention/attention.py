@@ -212,9 +212,7 @@ class Operand:
 
     def place(self, batch: e.Index, position: e.Index, head: e.Index) -> e.Index:
         """The offset of a row of the last axis."""
-        line = e.add(
-            e.mul(e.add(e.mul(batch, self.shape[1]), e.add(self.first, position)), self.shape[2]), head
-        )
+        line = e.add(e.mul(e.add(e.mul(batch, self.shape[1]), e.add(self.first, position)), self.shape[2]), head)
         return e.mul(line, self.shape[3])
 
     def part(self, first: e.Index, size: e.Index) -> Operand:
@@ -233,8 +231,7 @@ class Operand:
 def _operands(buffers: Sequence[e.Value]) -> tuple[Operand, Operand, Operand, Bias | None, Operand]:
     query, key, value, *bias, out = buffers
     made = [
-        Operand(_flat(buffer), tuple(e.dim(buffer, axis) for axis in range(4)))
-        for buffer in (query, key, value, out)
+        Operand(_flat(buffer), tuple(e.dim(buffer, axis) for axis in range(4))) for buffer in (query, key, value, out)
     ]
     return made[0], made[1], made[2], Bias.of(bias[0], _flat(bias[0])) if bias else None, made[3]
 
@@ -347,9 +344,7 @@ class Attention:
         size = arith.index_cast(ir.IntegerType.get_signless(64), e.index(e.maximum(depth, 1)))
         return arith.divf(e.constant(element, 1.0), math.sqrt(arith.sitofp(element, size)))
 
-    def _emit_block(
-        self, at: Running, place: _Place, packed: _Packed, key_step: e.Index, factor: e.Value
-    ) -> None:
+    def _emit_block(self, at: Running, place: _Place, packed: _Packed, key_step: e.Index, factor: e.Value) -> None:
         """Emit a block of queries with all keys."""
         sizes, query = self.sizes, self.query
         queries = (query.flat, query.place(place.batch, place.first_query, place.head), query.stride)
@@ -367,9 +362,7 @@ class Attention:
             skinny = e.all_of(skinny, e.compare("eq", e.round_down(size, sizes.lanes), size))
         with e.loop(0, end, key_step) as first_key:
             keys = e.minimum(e.sub(end, first_key), key_step)
-            here = _Place(
-                place.batch, place.head, place.key_head, place.first_query, place.queries, first_key, keys
-            )
+            here = _Place(place.batch, place.head, place.key_head, place.first_query, place.queries, first_key, keys)
             self._emit_keys(at, here, packed, queries, skinny, factor)
         target = self.out.place(place.batch, place.first_query, place.head)
         sums = [at.buffer, at.sums, at.sum_width, at.totals, place.queries, self.out.shape[3]]
@@ -415,9 +408,7 @@ class Attention:
 
         self._emit_tiles(at, place, scores, sums)
 
-    def _sums(
-        self, at: Running, place: _Place, packed: _Packed, skinny: e.Value
-    ) -> Callable[[_Tile, e.Value], None]:
+    def _sums(self, at: Running, place: _Place, packed: _Packed, skinny: e.Value) -> Callable[[_Tile, e.Value], None]:
         """Return a function that adds weights times values to a tile's accumulators; pack the values if needed.
 
         A single query reads the values in place, unless the last panel of a row would extend past the end of the

@@ -45,9 +45,7 @@ class Sizes:
         tile = (product.lanes, product.vectors, product.rows, product.row_step)
         avx512 = Lanes.of(e.vector_type(product.lanes, element), target).avx512
         vectors_per_body = side_by_side(target, element.width, carries=True)
-        return Sizes(
-            source, element, *tile, product.fused, target.l1_bytes, target.l2_bytes, avx512, vectors_per_body
-        )
+        return Sizes(source, element, *tile, product.fused, target.l1_bytes, target.l2_bytes, avx512, vectors_per_body)
 
     @property
     def panel(self) -> int:

@@ -251,9 +251,7 @@ class _Score:
     row: tuple[e.Value, e.Index] | None
 
     @staticmethod
-    def of(
-        sizes: Sizes, at: Running, start: e.Index, count: e.Index, bias: tuple[Bias, e.Index] | None
-    ) -> _Score:
+    def of(sizes: Sizes, at: Running, start: e.Index, count: e.Index, bias: tuple[Bias, e.Index] | None) -> _Score:
         if bias is None:
             return _Score(sizes, at.buffer, start, None, None)
         what, place = bias

@@ -254,9 +254,7 @@ def opaque(i: Index) -> Value:
 
 
 @contextmanager
-def loop(
-    lower: Index, upper: Index, step: Index = 1, unroll: bool = False, free: bool = False
-) -> Iterator[Value]:
+def loop(lower: Index, upper: Index, step: Index = 1, unroll: bool = False, free: bool = False) -> Iterator[Value]:
     """``for i in range(lower, upper, step)``, yielding i; LLVM may unroll it (`unroll`), or has no limits (`free`)."""
     op = scf.ForOp(index(lower), index(upper), index(step))
     if not free:

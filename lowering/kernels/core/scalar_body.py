@@ -13,9 +13,7 @@ from relax_mlir.mlir import arith, ir
 Operation: TypeAlias = ir.Operation
 Block: TypeAlias = ir.Block
 
-TRAPPING = frozenset(
-    f"arith.{name}" for name in ("divsi", "divui", "remsi", "remui", "ceildivsi", "floordivsi")
-)
+TRAPPING = frozenset(f"arith.{name}" for name in ("divsi", "divui", "remsi", "remui", "ceildivsi", "floordivsi"))
 """Integer division traps for a divisor of 0, so it must not run on lanes that hold no data."""
 
 

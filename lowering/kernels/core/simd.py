@@ -103,9 +103,7 @@ def joined(parts: Sequence[Value]) -> Value:
 
 def widen(value: Value, element: Type) -> Value:
     """Extend a float scalar or vector to a float type that is as wide or wider."""
-    return (
-        value if element_of(value.type) == element else arith.extf(_with_element(value.type, element), value)
-    )
+    return value if element_of(value.type) == element else arith.extf(_with_element(value.type, element), value)
 
 
 def narrow(value: Value, element: Type) -> Value:
@@ -253,9 +251,7 @@ def look_up(table: Sequence[float], index: Value) -> Value:
     ]
     if wide:
         low, high = parts
-        return _by_registers(
-            lambda index: _intrinsic("vpermi2var.pd.512", register, [low, index, high]), index
-        )
+        return _by_registers(lambda index: _intrinsic("vpermi2var.pd.512", register, [low, index, high]), index)
     return _by_registers(lambda index: _intrinsic("permvar.sf.512", register, [*parts, index]), index)
 
 
@@ -304,6 +300,4 @@ def _by_registers(function: Callable[..., Value], *values: Value) -> Value:
     size, lanes = values[0].type.shape[0], BITS // element_of(values[0].type).width
     if size == lanes:
         return function(*values)
-    return joined(
-        [function(*(lanes_of(value, start, lanes) for value in values)) for start in range(0, size, lanes)]
-    )
+    return joined([function(*(lanes_of(value, start, lanes) for value in values)) for start in range(0, size, lanes)])

@@ -49,9 +49,7 @@ class Operand:
     @property
     def contiguous(self) -> bool:
         """True if the type has the identity layout: row-major without gaps."""
-        return bool(
-            self.buffer.type.layout == ir.AffineMapAttr.get(ir.AffineMap.get_identity(len(self.axes)))
-        )
+        return bool(self.buffer.type.layout == ir.AffineMapAttr.get(ir.AffineMap.get_identity(len(self.axes))))
 
     @property
     def unit_inner(self) -> bool:
@@ -202,18 +200,14 @@ class _Call:
         self.panels, self.batch = panels, batch
         a, b, c = contraction.a, contraction.b, contraction.c
         self.parts = {x: e.metadata(x.buffer) for x in ((a, c) if panels else (a, b, c))}
-        self.extent = {
-            d: size for x, part in self.parts.items() for d, size in zip(x.axes, part.sizes, strict=True)
-        }
+        self.extent = {d: size for x, part in self.parts.items() for d, size in zip(x.axes, part.sizes, strict=True)}
         self.name = panels[0] if panels else contraction.entry
         self.words = None if contraction.windows is None else reserve_words()
         self.high = self._size(contraction.rows)
         self.wide = self._size(contraction.columns)
         self.deep = self._size(contraction.depth)
         finish = contraction.finish
-        self.finish = (
-            None if finish is None else _FinishCall.prepare(contraction, finish, block, tiling.vectors)
-        )
+        self.finish = None if finish is None else _FinishCall.prepare(contraction, finish, block, tiling.vectors)
 
     def _size(self, group: Dims) -> e.Index:
         total: e.Index = 1
@@ -303,9 +297,7 @@ class _Call:
         whole = self.contraction
         return e.div(self._size((*whole.loops, *whole.rows, *whole.columns, *whole.depth)), FLOPS_PER_CYCLE)
 
-    def nest(
-        self, left: Sequence[int], at: dict[int, e.Value], do: Callable[[dict[int, e.Value]], None]
-    ) -> None:
+    def nest(self, left: Sequence[int], at: dict[int, e.Value], do: Callable[[dict[int, e.Value]], None]) -> None:
         """Emit loops over the dimensions `left` around `do`; the first may run in parallel."""
         if not left:
             do(at)
@@ -364,9 +356,7 @@ class _FinishCall:
         parts = {operand: e.metadata(operand.buffer) for operand in finish.operands}
         return cls(contraction, finish, ep.reference(name), words, parts)
 
-    def arguments(
-        self, at: Mapping[int, e.Value], first: e.Index = 0, sums: e.Value | None = None
-    ) -> list[e.Value]:
+    def arguments(self, at: Mapping[int, e.Value], first: e.Index = 0, sums: e.Value | None = None) -> list[e.Value]:
         """The epilogue's arguments at a loop position, for rows from `first`.
 
         `sums`: the matrix that replaces C.

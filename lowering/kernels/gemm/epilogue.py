@@ -88,9 +88,7 @@ def root(buffer: e.Value) -> e.Value:
 def writes(fill: ir.Operation, value: float) -> bool:
     """True if a fill writes this constant."""
     number = defining_op(fill.operands[0])
-    return (
-        number is not None and is_a(number, arith.ConstantOp) and bool(number.opview.literal_value == value)
-    )
+    return number is not None and is_a(number, arith.ConstantOp) and bool(number.opview.literal_value == value)
 
 
 def _is_scalar(type_: e.Type) -> bool:
@@ -192,9 +190,7 @@ def function(block: e.Block, name: str) -> AbstractContextManager[list[e.Value]]
     return e.function(block, name, _function_type().inputs)
 
 
-def emit_epilogue(
-    block: e.Block, name: str, body: ir.Operation, matrices: Sequence[Matrix], vectors: int
-) -> None:
+def emit_epilogue(block: e.Block, name: str, body: ir.Operation, matrices: Sequence[Matrix], vectors: int) -> None:
     """Emit an epilogue's function at the end of a module's body.
 
     `body` is the `linalg.generic` that the epilogue executes; `matrices` are its memref operands in order, the output

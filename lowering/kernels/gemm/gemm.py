@@ -305,9 +305,7 @@ def _emit_entry(block: e.Block, parts: Parts, sizes: Tiling, source: e.Type, ele
             column = e.all_of(e.compare("eq", columns, 1), e.compare("eq", c_parts.strides[0], 1))
             few = e.compare("le", rows, MAX_ROWS)
             if source == element:  # otherwise tiles may have to round GEMMs of more rows
-                small = e.all_of(
-                    e.compare("le", rows, MAX_NARROW_ROWS), e.compare("le", columns, sizes.lanes)
-                )
+                small = e.all_of(e.compare("le", rows, MAX_NARROW_ROWS), e.compare("le", columns, sizes.lanes))
                 if has_narrow(sizes, source, element):  # the tiles of `gemm_small_n` have as many rows
                     lies = e.all_of(has_near_rows(b_parts), is_narrow(a_parts, b_parts, sizes))
                     small = e.all_of(small, e.negate(lies))

@@ -221,9 +221,7 @@ def _fixed(memory: e.Value, at: e.Index, row: tuple[int, ...]) -> e.Value:
     count = BLOCK if len(row) == 1 else e.DYNAMIC
     type_ = ir.MemRefType.get([count, *row], element, layout=layout)
     sizes = [] if count == BLOCK else [e.index(1)]
-    return memref.reinterpret_cast(
-        type_, memory, [e.index(at)], sizes, [], [e.DYNAMIC_STRIDE], [count, *row], strides
-    )
+    return memref.reinterpret_cast(type_, memory, [e.index(at)], sizes, [], [e.DYNAMIC_STRIDE], [count, *row], strides)
 
 
 def _load_tile(tiles: e.Value, number: e.Index) -> e.Value:

@@ -180,9 +180,7 @@ def emit_packed(block: e.Block, parts: Parts, packing: Packing, element: e.Type)
     _emit_packed_part(block, part, parts, packing, types)
 
 
-def _emit_packed_part(
-    block: e.Block, name: str, parts: Parts, packing: Packing, types: Sequence[e.Type]
-) -> None:
+def _emit_packed_part(block: e.Block, name: str, parts: Parts, packing: Packing, types: Sequence[e.Type]) -> None:
     """Emit the loops for some rows and columns of C, of which the bounds are the last arguments."""
     sizes = packing.tiling
     with e.function(block, name, [*types, *[ir.IndexType.get()] * 4]) as (
@@ -220,9 +218,7 @@ def _emit_packed_part(
 
             def multiply(memory: e.Value, at: e.Index, leading: e.Index) -> None:
                 right = [packed, b_at, panel_rows]
-                e.call(
-                    parts.block, [memory, at, leading, *right, deep, high, wide, c, i, j, add, done, *carried]
-                )
+                e.call(parts.block, [memory, at, leading, *right, deep, high, wide, c, i, j, add, done, *carried])
 
             is_new = e.any_of(several, e.compare("eq", j, first_column))
             left.use(packed, i, high, k, deep, is_new, multiply)
@@ -327,9 +323,7 @@ def emit_block(
     memory = [rows_type(operands[0]), size, size, e.flat_memref(operands[1]), size, size]
     arguments = [*memory, size, size, size, matrix, size, size, flag, flag, *ep.types()]
     with e.function(block, parts.block, arguments) as values:
-        a, a_at, a_stride, b, b_at, panel_depth, depth, rows, columns, c, row, column, add, done, *rest = (
-            values
-        )
+        a, a_at, a_stride, b, b_at, panel_depth, depth, rows, columns, c, row, column, add, done, *rest = values
         epilogue = ep.Epilogue(*rest)
         full, first, second = _cut_rows(rows, sizes)
         a_parts, c_parts = e.metadata(a), e.metadata(c)

@@ -99,10 +99,7 @@ def emit_tile(
         a_at, a_stride, b_at, depth, c_at, c_stride, left, accumulate, *rest = values
         rounds, rest = rest[: bool(rounding)], rest[bool(rounding) :]
         counts, ahead = rest[:may_lack], rest[may_lack:]
-        a, b = (
-            memref_at(at, type_, [1], unit_inner=True)
-            for at, type_ in zip((a_at, b_at), operands, strict=True)
-        )
+        a, b = (memref_at(at, type_, [1], unit_inner=True) for at, type_ in zip((a_at, b_at), operands, strict=True))
         c = memref_at(c_at, element, [c_stride, 1], unit_inner=True)
         lines = c
         if rounding:
@@ -256,9 +253,7 @@ def _add_in_pieces(
     e.branch(e.compare("eq", count, lanes), lambda: piece(lanes, 0), pieces)
 
 
-def emit_finish(
-    block: e.Block, name: str, tiling: Tiling, element: e.Type, rounding: Rounding | None
-) -> None:
+def emit_finish(block: e.Block, name: str, tiling: Tiling, element: e.Type, rounding: Rounding | None) -> None:
     """Emit the function that stores accumulators to C, adds them, or rounds them, within the bounds of C.
 
     Arguments: the address of the accumulators, row-major, and the number of rows; the address of the tile in C and its

@@ -222,9 +222,7 @@ class Packing:
             full_count, full_length = e.round_down(count, lanes), e.round_down(length, lanes)
             with e.loop(0, full_count, lanes) as o, e.loop(0, full_length, lanes) as counter:
                 i = e.opaque(counter)
-                square = [
-                    simd.load(lanes, lines, e.add(e.add(line, o), q), e.add(start, i)) for q in range(lanes)
-                ]
+                square = [simd.load(lanes, lines, e.add(e.add(line, o), q), e.add(start, i)) for q in range(lanes)]
                 transposed = transpose([simd.widen(row, self.element) for row in square])
                 for q, row in enumerate(transposed):
                     simd.store(row, packed, e.add(e.add(at, e.mul(e.add(i, q), stride)), o))
@@ -341,9 +339,7 @@ def has_dots(operand: str, target: Target) -> bool:
 
 def dot(left: e.Value, right: e.Value, total: e.Value) -> e.Value:
     """`total` (f32) plus, in each lane, the products of two pairs of bf16."""
-    return ir.Operation.create("x86.avx512.dot", results=[total.type], operands=[total, left, right]).results[
-        0
-    ]
+    return ir.Operation.create("x86.avx512.dot", results=[total.type], operands=[total, left, right]).results[0]
 
 
 def can_round(lanes: int) -> bool:
@@ -450,9 +446,7 @@ class PairPacking(Packing):
 
             e.branch(e.compare("eq", parts.strides[1], 1), by_rows, by_squares)
 
-    def _pack_lines(
-        self, lines: e.Value, row: e.Index, column: e.Index, packed: e.Value, place: e.Index
-    ) -> None:
+    def _pack_lines(self, lines: e.Value, row: e.Index, column: e.Index, packed: e.Value, place: e.Index) -> None:
         """Pack several rows of a panel of B, each loaded as one vector."""
         lanes, wide = self.tiling.lanes, self.tiling.columns
         for r in range(0, _LINES, PAIR):
@@ -477,9 +471,7 @@ class PairPacking(Packing):
             x, line, lines, depth, deep, packed, at, leading = values
             parts, buffer = e.metadata(x), e.stack(self.source, lanes * wide)
 
-            def where(
-                whole: bool, number: int, numbers: e.Value, count: e.Value, most: int
-            ) -> e.Value | None:
+            def where(whole: bool, number: int, numbers: e.Value, count: e.Value, most: int) -> e.Value | None:
                 """The mask of the in-bounds elements of a vector: the first `count`, if `number` is below `numbers`."""
                 if whole:
                     return None

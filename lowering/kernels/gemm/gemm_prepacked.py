@@ -128,9 +128,7 @@ def _emit_strip(block: e.Block, name: str, sizes: Tiling, types: Sequence[e.Type
         counts = simd.splat(accumulate, lanes)
         zero = e.constant(e.vector_type(lanes, element), 0)
         last = e.div(e.sub(left, 1), sizes.columns)
-        firsts = [
-            e.mul(panel_depth, e.add(column, e.mul(e.minimum(p, last), sizes.columns))) for p in range(panels)
-        ]
+        firsts = [e.mul(panel_depth, e.add(column, e.mul(e.minimum(p, last), sizes.columns))) for p in range(panels)]
 
         def advance(sums: list[e.Value], k: e.Value, count: int) -> list[e.Value]:
             """Add the products of `count` elements of the depth from `k`."""
@@ -143,9 +141,7 @@ def _emit_strip(block: e.Block, name: str, sizes: Tiling, types: Sequence[e.Type
                     for line, part in zip(lines, parts, strict=True):
                         line.append(part)
             for n, line in enumerate(lines[:count]):
-                factors = [
-                    simd.splat(simd.widen(e.load(a, row, e.add(k, n)), element), lanes) for row in range(rows)
-                ]
+                factors = [simd.splat(simd.widen(e.load(a, row, e.add(k, n)), element), lanes) for row in range(rows)]
                 pairs = [(factor, x) for factor in factors for x in line]
                 sums = [simd.fma(*pair, total, sizes.fused) for pair, total in zip(pairs, sums, strict=True)]
             return sums

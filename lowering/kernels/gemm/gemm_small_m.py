@@ -90,10 +90,7 @@ def emit_few_rows(block: e.Block, parts: Parts, tiling: Tiling, element: e.Type)
 
 def _whole_tiles(parts: Parts) -> list[NarrowTile]:
     """The tiles for whole vectors, by ascending height."""
-    return [
-        NarrowTile(parts.unpacked(f"ahead_{rows}"), rows, 3, False, tiles_ahead=_TILES_AHEAD)
-        for rows in _HEIGHTS
-    ]
+    return [NarrowTile(parts.unpacked(f"ahead_{rows}"), rows, 3, False, tiles_ahead=_TILES_AHEAD) for rows in _HEIGHTS]
 
 
 def _call(tiles: Sequence[NarrowTile], height: e.Index, arguments: Sequence[e.Index]) -> None:
@@ -155,9 +152,7 @@ def emit_thin_row(block: e.Block, parts: Parts, sizes: Tiling, source: e.Type, e
             with e.loop(0, e.dim(c, 1)) as j:
                 before = e.load_if(accumulate, c, 0, j)
                 with e.carrying_loop(0, e.dim(a, 1), 1, [before]) as k:
-                    left, right = (
-                        simd.widen(e.load(*x), element) for x in ((a, 0, k.index), (b, k.index, j))
-                    )
+                    left, right = (simd.widen(e.load(*x), element) for x in ((a, 0, k.index), (b, k.index, j)))
                     k.give([arith.addf(k.values[0], arith.mulf(left, right))])
                 e.store(k.results[0], c, 0, j)
 

@@ -102,8 +102,7 @@ def emit_narrow_tile(block: e.Block, finish: str, tile: NarrowTile, tiling: Tili
             def starts_of(stride: e.Value, known: list[e.Index]) -> list[e.Index]:
                 first, last = e.mul(row, stride), e.mul(e.sub(total_rows, 1), stride)
                 return [
-                    e.select(there, e.add(first, offset), last)
-                    for there, offset in zip(is_there, known, strict=True)
+                    e.select(there, e.add(first, offset), last) for there, offset in zip(is_there, known, strict=True)
                 ]
 
             starts, c_starts = starts_of(a_stride, offsets[0]), starts_of(c_stride, offsets[1])
@@ -111,9 +110,7 @@ def emit_narrow_tile(block: e.Block, finish: str, tile: NarrowTile, tiling: Tili
             def old() -> list[e.Value]:
                 found = []
                 for start in c_starts:
-                    found += [
-                        simd.load(wide[v], c, e.add(start, places[v]), where=masks[v]) for v in range(direct)
-                    ]
+                    found += [simd.load(wide[v], c, e.add(start, places[v]), where=masks[v]) for v in range(direct)]
                     found += zeros[direct:vectors]
                 return found
 
@@ -124,10 +121,7 @@ def emit_narrow_tile(block: e.Block, finish: str, tile: NarrowTile, tiling: Tili
                 """The accumulators at the end of the depth."""
                 with e.carrying_loop(0, depth, 1, [*initial, e.index(0), e.index(0)], unroll=False) as k:
                     *sums, at, line_at = k.values
-                    line = [
-                        simd.load(wide[v], b, e.add(line_at, places[v]), where=masks[v])
-                        for v in range(vectors)
-                    ]
+                    line = [simd.load(wide[v], b, e.add(line_at, places[v]), where=masks[v]) for v in range(vectors)]
                     if tile.tiles_ahead:
                         beyond = tile.tiles_ahead * tile.columns(tiling)
                         for column in places:
@@ -143,9 +137,7 @@ def emit_narrow_tile(block: e.Block, finish: str, tile: NarrowTile, tiling: Tili
                     new = []
                     for r, start in enumerate(starts):
                         factor = simd.splat(e.load(a, e.add(start, at)), lanes)
-                        factors = [
-                            factor if count == lanes else simd.lanes_of(factor, 0, count) for count in wide
-                        ]
+                        factors = [factor if count == lanes else simd.lanes_of(factor, 0, count) for count in wide]
                         before = sums[r * vectors : (r + 1) * vectors]
                         new += [
                             simd.fma(factor, x, y, tiling.fused)
@@ -232,9 +224,7 @@ class TallTiles:
     def pays(self, a: e.Strided, columns: e.Index, beyond: e.Index) -> e.Value:
         """True if tall tiles compute the remainder `beyond` of `columns` columns in less time than other tiles."""
         beside = min(self.tiling.lanes - _HIGH, _HIGH)
-        few = e.all_of(
-            e.compare("le", beyond, beside), e.negate(are_of_a_wide_tile(self.tiling, columns, beyond))
-        )
+        few = e.all_of(e.compare("le", beyond, beside), e.negate(are_of_a_wide_tile(self.tiling, columns, beyond)))
         return e.all_of(
             e.compare("gt", beyond, 0),
             e.any_of(e.compare("eq", columns, beyond), few),
@@ -303,9 +293,7 @@ class TallTiles:
                 with e.loop(whole, end, _HIGH) as r:
                     places = [(e.add(r, n), j) for n in range(_HIGH)]
 
-                    def old(
-                        places: list[tuple[e.Index, e.Value]] = places, where: e.Value = where
-                    ) -> list[e.Value]:
+                    def old(places: list[tuple[e.Index, e.Value]] = places, where: e.Value = where) -> list[e.Value]:
                         return [simd.load(_HIGH, c, *place, where=where) for place in places]
 
                     # A load, even under an empty mask, waits for the store of the previous row where the two overlap.
@@ -493,9 +481,7 @@ def emit_narrow(block: e.Block, parts: Parts, tiling: Tiling, element: e.Type) -
     types = [*signature(element, element), *ep.types()]
     tiles, tall = tiles_of(parts, tiling), TallTiles(parts, tiling, element)
     with e.function(block, parts.narrow, types) as arguments:
-        by_parts(
-            tiling, f"{parts.narrow}.part", arguments[0], arguments[2], arguments, row_group=row_group(tiling)
-        )
+        by_parts(tiling, f"{parts.narrow}.part", arguments[0], arguments[2], arguments, row_group=row_group(tiling))
     with e.function(block, f"{parts.narrow}.part", [*types, *[ir.IndexType.get()] * 4]) as values:
         a, b, c, accumulate, *carried, first_row, last_row, first_column, last_column = values
         most_deep = _most_deep(tiling, element)
@@ -541,17 +527,13 @@ def emit_narrow(block: e.Block, parts: Parts, tiling: Tiling, element: e.Type) -
                 by_tiles(tiling, tiles, first_column, tiles_end, multiply)
                 with e.when(e.compare("gt", dots, 0)):
                     high, places = e.sub(end, i), (e.mul(i, a_parts.strides[0]), e.mul(i, c_parts.strides[0]))
-                    lines_of_a = e.view(
-                        a_parts, (high, deep), a_parts.strides, e.add(places[0], k), unit_inner=True
-                    )
+                    lines_of_a = e.view(a_parts, (high, deep), a_parts.strides, e.add(places[0], k), unit_inner=True)
                     right = e.view(e.metadata(lines), (dots, deep), (most_deep, 1), unit_inner=True)
                     place = e.add(places[1], tiles_end)
                     part = e.view(c_parts, (high, dots), c_parts.strides, place, unit_inner=True)
                     e.call(parts.dots, [lines_of_a, right, part, add])
                 with e.when(by_tall):
-                    tall.emit_product(
-                        (a_parts, b_parts, c_parts), (i, end), (tiles_end, beyond_tall), (k, deep), add
-                    )
+                    tall.emit_product((a_parts, b_parts, c_parts), (i, end), (tiles_end, beyond_tall), (k, deep), add)
                 with e.when(done):
                     epilogue.run(i, e.sub(end, i), first_column, e.sub(last_column, first_column))
     if tiling.half_lines:

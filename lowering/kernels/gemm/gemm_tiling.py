@@ -164,9 +164,7 @@ def tiling(target: Target, bits: int, group: int = 1) -> Tiling:
         target.num_threads,
         target.l1_bytes,
     )
-    return Tiling(
-        lanes, tile.vectors, rows, tile.registers, *blocks, *flags, group, threads, *ahead, l1_bytes
-    )
+    return Tiling(lanes, tile.vectors, rows, tile.registers, *blocks, *flags, group, threads, *ahead, l1_bytes)
 
 
 def even_step(total: e.Index, limit: e.Index, multiple: int) -> e.Index:

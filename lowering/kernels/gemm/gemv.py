@@ -55,9 +55,7 @@ def max_dot_rows(tiling: Tiling) -> int:
     return max(2 * MAX_ROWS, 2 * high_dots(tiling) ** 2)
 
 
-def emit_by_rows(
-    block: e.Block, name: str, tiling: Tiling, source: e.Type, element: e.Type, rows: int
-) -> None:
+def emit_by_rows(block: e.Block, name: str, tiling: Tiling, source: e.Type, element: e.Type, rows: int) -> None:
     """Emit C (+)= A B for `rows` rows of A and C, with a row-contiguous B.
 
     Elements of A and B (`source`) are widened to those of C (`element`).
@@ -142,17 +140,13 @@ def _add_scaled(
         for g in range(group):
             line = [_line(lanes, b, e.add(k, g), s, c) for s in starts]
             for r in range(rows):
-                sums[r] = [
-                    simd.fma(factors[r][g], x, y, tiling.fused) for x, y in zip(line, sums[r], strict=True)
-                ]
+                sums[r] = [simd.fma(factors[r][g], x, y, tiling.fused) for x, y in zip(line, sums[r], strict=True)]
         for r in range(rows):
             for s, total in zip(starts, sums[r], strict=True):
                 simd.store(total, c, e.add(row, r), s)
 
 
-def _line(
-    lanes: int, b: e.Value, row: e.Index, column: e.Index, c: e.Value, where: e.Value | None = None
-) -> e.Value:
+def _line(lanes: int, b: e.Value, row: e.Index, column: e.Index, c: e.Value, where: e.Value | None = None) -> e.Value:
     """Load a vector of B in the element type of C."""
     return simd.widen(simd.load(lanes, b, row, column, where=where), e.element_of(c.type))
 
@@ -280,9 +274,7 @@ def _dots(
     step = lanes * chains
     full = e.round_down(depth, step)
 
-    def advance(
-        sums: list[e.Value], chains_now: int, counter: e.Value, where: e.Value | None
-    ) -> list[e.Value]:
+    def advance(sums: list[e.Value], chains_now: int, counter: e.Value, where: e.Value | None) -> list[e.Value]:
         result, k = list(sums), e.opaque(counter)
         for u in range(chains_now):
             at = e.add(k, u * lanes)
@@ -314,9 +306,7 @@ _AT_ONCE = 1 << 14
 _SIDE_BY_SIDE = 4
 
 
-def outer_product(
-    parts: Parts, a: e.Value, b: e.Value, c: e.Value, element: e.Type, epilogue: ep.Epilogue
-) -> None:
+def outer_product(parts: Parts, a: e.Value, b: e.Value, c: e.Value, element: e.Type, epilogue: ep.Epilogue) -> None:
     """Emit C = A B and its epilogue, some rows at a time; B is row-contiguous, whatever its type says."""
     a_parts, b_parts, c_parts = e.metadata(a), e.metadata(b), e.metadata(c)
     rows, columns = c_parts.sizes

@@ -101,8 +101,7 @@ def _consumes(operation: ir.Operation, following: ir.Operation, sums: e.Value) -
         return False
     users = [use.owner.operation for use in sums.uses]
     return following.operands[-1] != sums and all(
-        user in (operation, following) or user.name in ("linalg.fill", "memref.dim", "memref.dealloc")
-        for user in users
+        user in (operation, following) or user.name in ("linalg.fill", "memref.dim", "memref.dealloc") for user in users
     )
 
 
@@ -208,9 +207,7 @@ def _emit_batch(block: e.Block, kernel: GemmKernel, target: Target) -> None:
             bytes_ = [e.mul(step, item_bytes(element)) for step in steps]
             places = [address(x, 0) for x in matrices]
             strides = [*a_parts.strides, b_parts.strides[0], c_parts.strides[0]]
-            e.call(
-                parts.unpacked(f"batch_{vectors}"), [*places, *strides, rows, columns, depth, count, *bytes_]
-            )
+            e.call(parts.unpacked(f"batch_{vectors}"), [*places, *strides, rows, columns, depth, count, *bytes_])
 
         def small() -> None:
             e.branch(e.compare("le", columns, tiling.lanes), lambda: by_tiles(1), lambda: by_tiles(_VECTORS))

@@ -66,9 +66,7 @@ def _by_exponential(lanes: Lanes, x: Value) -> Value:
     magnitude = lanes.at_most(lanes.abs(x), ERF_IS_ONE)
     square = lanes.mul(magnitude, magnitude)
     small = lanes.fma(lanes.horner(square, ERF_SMALL_P), x, x)
-    exponent = lanes.fma(
-        lanes.horner(magnitude, ERF_LARGE_HIGH), square, lanes.horner(magnitude, ERF_LARGE_LOW)
-    )
+    exponent = lanes.fma(lanes.horner(magnitude, ERF_LARGE_HIGH), square, lanes.horner(magnitude, ERF_LARGE_LOW))
     for coefficient in ERF_LARGE_P:
         exponent = lanes.fma(exponent, magnitude, lanes.const(coefficient))
     exponent = lanes.fma(exponent, magnitude, lanes.negate(magnitude))

@@ -430,9 +430,7 @@ def _in_two(lanes: Lanes, f: Value) -> tuple[Value, Value]:
     return high, lanes.add(lanes.sub(lanes.sub(f, high), half_square), product)
 
 
-def _scaled_sum(
-    lanes: Lanes, parts: tuple[Value, Value], factor: float, factor_low: float, e: Value
-) -> Value:
+def _scaled_sum(lanes: Lanes, parts: tuple[Value, Value], factor: float, factor_low: float, e: Value) -> Value:
     """e plus the sum of the parts times the sum of the factors; the leading sum, e + product, is corrected exactly."""
     high, low = parts
     constant = lanes.const(factor)

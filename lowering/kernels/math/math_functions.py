@@ -69,9 +69,7 @@ def fast_erf(lanes: Lanes, x: Value) -> Value:
     return _sigmoidal(lanes, x, ERF_LIMIT, ERF_P, ERF_Q)
 
 
-def _sigmoidal(
-    lanes: Lanes, x: Value, limit: float, numerator: Sequence[float], denominator: Sequence[float]
-) -> Value:
+def _sigmoidal(lanes: Lanes, x: Value, limit: float, numerator: Sequence[float], denominator: Sequence[float]) -> Value:
     """x·P(x²)/Q(x²) for |x| ≤ limit, ±1 beyond."""
     x = lanes.clamp(x, -limit, limit)
     square = lanes.mul(x, x)
@@ -96,9 +94,7 @@ def fmod(lanes: Lanes, x: Value, y: Value) -> Value:
     left, right = lanes.abs(x), lanes.abs(y)
     quotient = lanes.div(left, right)
     is_exact = lanes.compare("olt", quotient, lanes.const(_EXACT))
-    all_exact = (
-        vector.reduction(_flag(), vector.CombiningKind.AND, is_exact) if is_vector(lanes.type) else is_exact
-    )
+    all_exact = vector.reduction(_flag(), vector.CombiningKind.AND, is_exact) if is_vector(lanes.type) else is_exact
     branch = scf.IfOp(all_exact, [lanes.type], has_else=True)
     with ir.InsertionPoint(branch.then_block):
         rest = lanes.fma(lanes.negate(math.TruncOp(quotient).result), right, left)

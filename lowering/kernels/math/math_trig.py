@@ -94,9 +94,7 @@ def _reduce_near(lanes: Lanes, magnitude: Value, parts: Sequence[float], round_t
     return Angle(rest, lanes.bits(shifted))
 
 
-def _by_distance(
-    lanes: Lanes, magnitude: Value, near: Callable[[], Value], far: Callable[[Value], Value]
-) -> Value:
+def _by_distance(lanes: Lanes, magnitude: Value, near: Callable[[], Value], far: Callable[[Value], Value]) -> Value:
     """`near()` if all lanes are near, else `far(magnitude)`, with NaN where the magnitude is not finite."""
 
     def anywhere() -> list[Value]:

@@ -67,9 +67,7 @@ class Access:
         first, last = self.axes[outer], self.axes[inner]
         if first is None or last is None:
             return first is last
-        return (
-            first < last and all(self._dense(axis) for axis in range(first, last)) and self._unit(first, last)
-        )
+        return first < last and all(self._dense(axis) for axis in range(first, last)) and self._unit(first, last)
 
     def _unit(self, first: int, last: int) -> bool:
         shape = ir.MemRefType(self.value.type).shape
@@ -154,9 +152,7 @@ def _access(value: Value, loops: Sequence[int | None], count: int) -> Access:
     static, _ = ir.MemRefType(value.type).get_strides_and_offset()
     if DYNAMIC_STRIDE in static:
         found = emit.metadata(value).strides
-        return Access(
-            value, tuple(axes), tuple(found[i] if s == DYNAMIC_STRIDE else s for i, s in enumerate(static))
-        )
+        return Access(value, tuple(axes), tuple(found[i] if s == DYNAMIC_STRIDE else s for i, s in enumerate(static)))
     return Access(value, tuple(axes), tuple(static))
 
 
@@ -304,9 +300,7 @@ class Operands:
         """Prefetch inputs ahead of a position; those narrower than 32 bits arrive fast enough without it."""
         for view in self.views[: len(self.nest.inputs)]:
             access = view.access
-            if self.along is None or not (
-                access.is_buffer and access.moves(self.along) and access.bits >= 32
-            ):
+            if self.along is None or not (access.is_buffer and access.moves(self.along) and access.bits >= 32):
                 continue
             size = (place.lanes or 1) * access.bits // 8
             for line in range(emit.AHEAD_BYTES, emit.AHEAD_BYTES + size, CACHE_LINE):

@@ -45,9 +45,7 @@ LONG_VECTORS = 8
 """The minimum number of vectors for which it pays off to begin at a cache line."""
 
 
-def emit_nest(
-    nest: Nest, target: Target, vectors_per_body: int | None = None, next_row: Sequence[int] = ()
-) -> bool:
+def emit_nest(nest: Nest, target: Target, vectors_per_body: int | None = None, next_row: Sequence[int] = ()) -> bool:
     """Emit the loops of a nest at the insertion point; return False (and emit nothing) if its body cannot be emitted.
 
     `vectors_per_body`: vectors per evaluation of the body, if most rows have that many. `next_row`: inputs whose next
@@ -255,8 +253,7 @@ class _Emitter:
                 with emit.when(emit.compare("ne", first, 0)):
                     self._point(Place(0, self.lanes, simd.mask(first, self.lanes)), fixed)
             wide_end, end = (
-                emit.add(first, emit.round_down(emit.sub(size, first), multiple))
-                for multiple in (lanes, self.lanes)
+                emit.add(first, emit.round_down(emit.sub(size, first), multiple)) for multiple in (lanes, self.lanes)
             )
             inner = emit.loop if others else partial(parallel_loop, cost=self._cost())
             takes_time = len(self.nest.sizes) == 1 and not self.body.is_light
@@ -313,10 +310,7 @@ class _Emitter:
     @property
     def _is_alone(self) -> bool:
         """True if this is the whole function: rows or tiles of a kernel are in the caches, and are read again soon."""
-        return (
-            isinstance(ir.InsertionPoint.current.block.owner.opview, func.FuncOp)
-            and not self.vectors_per_body
-        )
+        return isinstance(ir.InsertionPoint.current.block.owner.opview, func.FuncOp) and not self.vectors_per_body
 
     def _is_past_caches(self, along: int) -> Value | None:
         """True if the result is to be written by non-temporal stores; None if they are ruled out statically."""
@@ -446,9 +440,7 @@ class _Emitter:
 
     # One evaluation of the body
 
-    def _evaluate(
-        self, place: Place, outputs: Sequence[Value | None], fixed: dict[int, Value]
-    ) -> list[Value]:
+    def _evaluate(self, place: Place, outputs: Sequence[Value | None], fixed: dict[int, Value]) -> list[Value]:
         inputs = [
             fixed[i] if i in fixed else self.operands.load(i, place) if self.used[i] else None
             for i in range(len(self.nest.inputs))

@@ -42,9 +42,7 @@ def emit_arg_reduce(operation: Operation, target: Target) -> bool:
 
 
 def _is_plain(type_: Type) -> bool:
-    return bool(
-        element_of(type_).width in (32, 64) and type_.affine_map == ir.AffineMap.get_identity(type_.rank)
-    )
+    return bool(element_of(type_).width in (32, 64) and type_.affine_map == ir.AffineMap.get_identity(type_.rank))
 
 
 def _emit(target: Target, x: Value, positions: Value, inner: int, *, greatest: bool) -> None:

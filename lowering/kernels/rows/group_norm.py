@@ -156,9 +156,7 @@ def _block(block: Rows, source: Value, row: Value, begin: Value) -> tuple[Value,
     def load(at: Index, mask: Value | None) -> Value:
         return block.load(source, row, emit.add(begin, at), mask=mask)
 
-    mean = scalar.div(
-        row_sum(block, lambda at, mask, sum_: lanes.add(sum_, load(at, mask))), block.length_as_float()
-    )
+    mean = scalar.div(row_sum(block, lambda at, mask, sum_: lanes.add(sum_, load(at, mask))), block.length_as_float())
     middle = block.splat(mean)
 
     def squares(at: Index, mask: Value | None, sum_: Value) -> Value:
@@ -214,9 +212,7 @@ class GroupNormLast:
                 self._write(rows, (source, sink), row, (means, factors))
                 behind(row)
 
-    def _moments(
-        self, rows: Rows, source: Value, span: tuple[Index, Index], results: tuple[Value, Value]
-    ) -> None:
+    def _moments(self, rows: Rows, source: Value, span: tuple[Index, Index], results: tuple[Value, Value]) -> None:
         """Mean and sum of squared deviations of each channel over `span`: a start and a number of rows."""
         begin, positions = span
         zero = rows.vector.const(0.0)
@@ -230,9 +226,7 @@ class GroupNormLast:
             size = emit.minimum(emit.sub(positions, done), block)
             count, before = (replace(rows, length=n).length_as_float() for n in (emit.index(size), done))
             share = scalar.div(count, scalar.add(before, count))
-            weights = tuple(
-                map(rows.splat, (scalar.div(scalar.const(1.0), count), share, scalar.mul(before, share)))
-            )
+            weights = tuple(map(rows.splat, (scalar.div(scalar.const(1.0), count), share, scalar.mul(before, share))))
             start = emit.add(begin, done)
             part = (start, emit.add(start, size))
             wide = rows.lanes * COLUMNS
@@ -311,9 +305,7 @@ class GroupNormLast:
                 emit.store(mean, means, channel)
                 emit.store(factor, squares, channel)
 
-    def _write(
-        self, rows: Rows, buffers: tuple[Value, Value], row: Value, moments: tuple[Value, Value]
-    ) -> None:
+    def _write(self, rows: Rows, buffers: tuple[Value, Value], row: Value, moments: tuple[Value, Value]) -> None:
         """Normalise the channels of one position."""
         lanes, (source, sink) = rows.vector, buffers
 

@@ -42,9 +42,7 @@ from relax_mlir.target import Target
 _LEAST = -float("inf")
 
 
-def softmax(
-    target: Target, x: Value, out: Value, *, fast: bool = False, fusion: RowFusion = NO_ROW_FUSION
-) -> None:
+def softmax(target: Target, x: Value, out: Value, *, fast: bool = False, fusion: RowFusion = NO_ROW_FUSION) -> None:
     """exp(x - max), divided by its sum.
 
     Exponentials are stored in the output until their sum is known; for f16 and bf16, which would round them, they are
@@ -86,9 +84,7 @@ def softmax(
         stages.behind(row)
 
 
-def log_softmax(
-    target: Target, x: Value, out: Value, *, fast: bool = False, fusion: RowFusion = NO_ROW_FUSION
-) -> None:
+def log_softmax(target: Target, x: Value, out: Value, *, fast: bool = False, fusion: RowFusion = NO_ROW_FUSION) -> None:
     """(x - max) - log(sum of exp(x - max)); `fast` as in `softmax`."""
     rows = Rows.of(target, x, 1, fast=fast)
     source, sink = rows.matrix(x), rows.matrix(out)

@@ -164,16 +164,12 @@ class Rows:
         merged = self.sweeps(_alone(step), [start] if merge else [], merge, by_block)
         return merged[0] if merged else None
 
-    def sweeps(
-        self, step: Steps, starts: Sequence[float], merge: Merge | None, by_block: bool = False
-    ) -> list[Value]:
+    def sweeps(self, step: Steps, starts: Sequence[float], merge: Merge | None, by_block: bool = False) -> list[Value]:
         """Like `sweep`, with an accumulator for each of `starts`."""
         kinds, initial = len(starts), [self.vector.const(start) for start in starts]
         wide = self.lanes * self.unroll
         wide_end, vector_end = emit.round_down(self.length, wide), emit.round_down(self.length, self.lanes)
-        merged = self._loop(
-            step, 0, wide_end, self.unroll, initial * self.unroll, merge if by_block else None
-        )
+        merged = self._loop(step, 0, wide_end, self.unroll, initial * self.unroll, merge if by_block else None)
         while len(merged) > kinds and merge:
             half = len(merged) // 2
             merged = [merge(*pair) for pair in zip(merged[:half], merged[half:], strict=True)]
@@ -200,9 +196,7 @@ class Rows:
         total = several._loop(_alone(step_of(several)), 0, several_end, 1, initial, merge)
         if merge_of:
             starts = range(0, several.lanes, self.lanes)
-            total = [
-                reduce(merge_of(self.vector), [simd.lanes_of(total[0], at, self.lanes) for at in starts])
-            ]
+            total = [reduce(merge_of(self.vector), [simd.lanes_of(total[0], at, self.lanes) for at in starts])]
         if self.vectors_per_body > 1:
             total = self._loop(step, several_end, vector_end, 1, total)
         rest = self._rest(step, vector_end, total)
@@ -483,9 +477,7 @@ def _row_of(
             kept.append((sizes[expr.position], parts.strides[axis]))
     known, _ = ir.MemRefType(operand.type).get_strides_and_offset()
     last = map_.results[len(map_.results) - 1] if len(map_.results) else None
-    unit = (
-        bool(kept) and known[-1] == 1 and isinstance(last, ir.AffineDimExpr) and last.position not in places
-    )
+    unit = bool(kept) and known[-1] == 1 and isinstance(last, ir.AffineDimExpr) and last.position not in places
     return emit.view(parts, [size for size, _ in kept], [x for _, x in kept], offset, unit_inner=unit)
 
 
@@ -498,9 +490,7 @@ def _inner_map(map_: ir.AffineMap, outer: int, rank: int) -> ir.AffineMap:
     return ir.AffineMap.get(rank - outer, 0, dims)
 
 
-def _emit_on(
-    body: ir.Operation, operands: Sequence[Value], maps: Sequence[ir.AffineMap], rank: int
-) -> ir.Operation:
+def _emit_on(body: ir.Operation, operands: Sequence[Value], maps: Sequence[ir.AffineMap], rank: int) -> ir.Operation:
     """Clone a generic over other operands, with `rank` loops."""
     copy: ir.Operation = body.clone().operation
     for number, operand in enumerate(operands):

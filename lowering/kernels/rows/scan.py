@@ -86,9 +86,7 @@ class Scan:
         outer, length, inner = emit.product(sizes[:axis]), sizes[axis], emit.product(sizes[axis + 1 :])
         lanes = self.target.lanes(cell.wide.width)
         source, sink = (
-            emit.view(
-                emit.metadata(b), [outer, length, inner], [emit.mul(length, inner), inner, 1], unit_inner=True
-            )
+            emit.view(emit.metadata(b), [outer, length, inner], [emit.mul(length, inner), inner, 1], unit_inner=True)
             for b in (x, out)
         )
         block = int(self.target.l1_bytes * 8 // L1_SHARE // cell.wide.width // lanes * lanes)

@@ -237,9 +237,7 @@ def _emit_copy(block: e.Block, how: _How) -> None:
     types = [words_type(), *[size] * 5, e.flat_memref(element), *[size] * 3]
     with e.function(block, f"{how.name}.copy", types) as values:
         neutral = how.neutral
-        words, channel, depth, behind, lines, pitch, memory, place_of_first, channels, channel_elements = (
-            values
-        )
+        words, channel, depth, behind, lines, pitch, memory, place_of_first, channels, channel_elements = values
         data = WindowWords.read(words)
         deep, high, wide = data.axes
         reach = e.mul(e.sub(high.taps, 1), high.dilation)
@@ -271,9 +269,7 @@ def _emit_copy(block: e.Block, how: _How) -> None:
                 number = e.minimum(room, e.ceildiv(e.sub(e.maximum(wide.size, skipped), skipped), apart))
                 in_line = e.add(e.mul(phase, pitch), place)
                 step = apart * lanes
-                whole = e.minimum(
-                    e.div(e.sub(e.maximum(wide.size, skipped), skipped), step), e.div(number, lanes)
-                )
+                whole = e.minimum(e.div(e.sub(e.maximum(wide.size, skipped), skipped), step), e.div(number, lanes))
                 end = e.mul(whole, lanes)
                 where = _first(e.sub(number, end), 0, lanes)
                 first = e.add(skipped, e.mul(end, apart))
@@ -291,9 +287,7 @@ def _emit_copy(block: e.Block, how: _How) -> None:
                         here = e.add(at, e.mul(line, line_elements))
                         near = memref_at(e.add(start, e.mul(line, line_bytes)), source, [1], unit_inner=True)
 
-                        def read(
-                            first: e.Index, masks: Sequence[e.Value | None], near: e.Value = near
-                        ) -> e.Value:
+                        def read(first: e.Index, masks: Sequence[e.Value | None], near: e.Value = near) -> e.Value:
                             places = [e.add(first, n * lanes) for n in range(len(masks))]
                             pairs = zip(places, masks, strict=True)
                             parts = [simd.load(lanes, near, place, where=mask) for place, mask in pairs]

@@ -88,10 +88,7 @@ class _Taps:
 
     def channels(self, tap: e.Index) -> tuple[e.Index, e.Index]:
         """The first channel with a row for this tap, and the channel after the last one."""
-        bounds = [
-            e.add(channel, e.select(e.compare("lt", tap, at), 1, 0))
-            for channel, at in (self.first, self.last)
-        ]
+        bounds = [e.add(channel, e.select(e.compare("lt", tap, at), 1, 0)) for channel, at in (self.first, self.last)]
         return bounds[0], bounds[1]
 
 
@@ -181,9 +178,7 @@ class _Panel:
             masks = [_below(x, number * lanes, end, lanes) for number in range(step)]
 
             def read(line: e.Value, to: e.Value) -> None:
-                parts = [
-                    simd.load(lanes, line, number * lanes, where=mask) for number, mask in enumerate(masks)
-                ]
+                parts = [simd.load(lanes, line, number * lanes, where=mask) for number, mask in enumerate(masks)]
                 value = simd.every(step, parts)
                 simd.store(simd.widen(value, self.packing.element), self.packed, to, where=where)
 

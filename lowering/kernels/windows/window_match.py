@@ -56,9 +56,7 @@ def match_windows(
         return None
     columns = tuple(x.window for x in spatial)
     known = {*loops.values(), *columns, *roles.depth, roles.row}
-    if not (
-        _ends_with(out, columns) and _ends_with(weight, roles.depth) and {*out.dims, *weight.dims} <= known
-    ):
+    if not (_ends_with(out, columns) and _ends_with(weight, roles.depth) and {*out.dims, *weight.dims} <= known):
         return None
     copy = copied_into(operation, roles.kind.neutral)
     if copy and (any(copy.before[axis] for axis in loops) or root(copy.source) == root(out.buffer)):
@@ -104,9 +102,7 @@ def _roles(
         return None
     else:
         # Channel by channel: the channels of the weight, or, for pooling, the axis before the spatial ones.
-        own = [
-            axis for axis in ([spatial[0].axis - 1] if pooling and not shared else shared) if axis in loops
-        ]
+        own = [axis for axis in ([spatial[0].axis - 1] if pooling and not shared else shared) if axis in loops]
         if len(own) != 1:
             return None
         roles = _Roles(pooling or Kind.DEPTHWISE, own[0], loops[own[0]], taps)
@@ -141,9 +137,7 @@ def copied_into(operation: ir.Operation, value: float) -> _Copy | None:
     copies = [use.owner.operation for use in part.results[0].uses]
     if len(copies) != 1 or copies[0].name != "memref.copy" or copies[0].operands[1] != part.results[0]:
         return None
-    offsets, strides = (
-        list(ir.DenseI64ArrayAttr(part.attributes[f"static_{x}"])) for x in ("offsets", "strides")
-    )
+    offsets, strides = (list(ir.DenseI64ArrayAttr(part.attributes[f"static_{x}"])) for x in ("offsets", "strides"))
     source = copies[0].operands[0]
     is_whole = len(offsets) == ir.MemRefType(source.type).rank == ir.MemRefType(buffer.type).rank
     if not is_whole or any(offset < 0 for offset in offsets) or set(strides) != {1}:

@@ -62,11 +62,7 @@ def match_line_finish(
         number = _number(other)
         if step.name == "arith.addf" and bias is None and other in inputs and inputs[other] != sums:
             bias = inputs[other]
-        elif (
-            step.name in ("arith.maximumf", "arith.minimumf")
-            and step.name not in bounds
-            and number is not None
-        ):
+        elif step.name in ("arith.maximumf", "arith.minimumf") and step.name not in bounds and number is not None:
             bounds[step.name] = number
         else:
             return None

@@ -164,14 +164,10 @@ class PrimCall:
         self.symbols.setdefault(name, value)
         self.origins.setdefault(name, origin)
 
-    def _compare(
-        self, number: int, axis: int, param: PrimParam, dim: Dim, size: Dim | None
-    ) -> Unproved | None:
+    def _compare(self, number: int, axis: int, param: PrimParam, dim: Dim, size: Dim | None) -> Unproved | None:
         names = symbolic.symbols(dim)
         if not all(name in self.symbols for name in names):
-            return Unproved(
-                number, axis, size, None, f"'{param.name}' dimension {axis} is not known to be {dim}"
-            )
+            return Unproved(number, axis, size, None, f"'{param.name}' dimension {axis} is not known to be {dim}")
         expected = symbolic.substitute(dim, self.symbols)
         if size is not None and symbolic.prove_equal(size, expected):
             return None
@@ -226,9 +222,7 @@ ALLOWED = frozenset(
     }
 )
 """The attributes with prefix ``relax.`` that functions may have above level T."""
-PLAIN = frozenset(
-    {"sym_name", "sym_visibility", "function_type", "arg_attrs", "res_attrs", "no_inline", "body"}
-)
+PLAIN = frozenset({"sym_name", "sym_visibility", "function_type", "arg_attrs", "res_attrs", "no_inline", "body"})
 """The attributes of ``func.func``."""
 PREFIXES = ("relax.", "llvm.", "bufferization.")
 NAME_PREFIXES = ("relax.", "__")

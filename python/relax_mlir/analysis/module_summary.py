@@ -60,9 +60,7 @@ class MemoryEstimate:
             high = self.limits()[name][1]
             rows.append((titles[name], str(dim), "" if high is None or isinstance(dim, int) else f"{high}"))
         widths = [max(len(row[i]) for row in rows) for i in range(3)]
-        lines = [
-            "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows
-        ]
+        lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
         head = f"{self.function}: {self.tensors} tensors in {self.storages} storages"
         return "\n".join([head, *lines])
 

@@ -215,9 +215,7 @@ class _Comparison:
             if name == PARAMS and self.same_params(left, right):
                 continue
             if not self.same_attribute(left, name, mine, theirs[name]):
-                self.fail(
-                    left, f"attribute '{name}' is {str(mine)[:80]}, the other's {str(theirs[name])[:80]}"
-                )
+                self.fail(left, f"attribute '{name}' is {str(mine)[:80]}, the other's {str(theirs[name])[:80]}")
 
     def same_params(self, left: ir.Operation, right: ir.Operation) -> bool:
         """True if two prim funcs declare the same parameters, up to the names of parameters and of sizes."""
@@ -432,9 +430,7 @@ class _Writer:
         except RelaxError:
             return str(attribute)
         items = (
-            self.dim(symbolic.symbol(item.name))
-            if item.dtype is None
-            else f"{item.dtype}{self.dims(item.shape)}"
+            self.dim(symbolic.symbol(item.name)) if item.dtype is None else f"{item.dtype}{self.dims(item.shape)}"
             for item in given or ()
         )
         return "; ".join(items)

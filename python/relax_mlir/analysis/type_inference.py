@@ -161,9 +161,7 @@ def _check(pairs: Sequence[_Pair], mapping: dict[str, Dim]) -> None:
             continue
         expected = symbolic.substitute(pair.want, mapping)
         if not symbolic.prove_equal(expected, pair.have):
-            raise ShapeError(
-                f"{pair.what}: dimension {pair.axis} is {pair.have}, which is not provably {expected}"
-            )
+            raise ShapeError(f"{pair.what}: dimension {pair.axis} is {pair.have}, which is not provably {expected}")
 
 
 def _check_bounds(callee: str, target: func.FuncOp, mapping: dict[str, Dim]) -> None:
@@ -180,8 +178,7 @@ def _check_bounds(callee: str, target: func.FuncOp, mapping: dict[str, Dim]) -> 
         if is_below or (high is not None and lowest is not None and lowest > high):
             limit = f"at least {low}" if is_below else f"at most {high}"
             raise ShapeError(
-                f"call of '{callee}': its symbol '{name}' is {dim} here, but must be {limit} "
-                f"(bounds of '{callee}')"
+                f"call of '{callee}': its symbol '{name}' is {dim} here, but must be {limit} (bounds of '{callee}')"
             )
 
 
@@ -351,9 +348,7 @@ def deduce(op: ir.Operation, current: Sequence[StructInfo], functions: Functions
     return [new if implies(new, old) else old for old, new in zip(current, told or current, strict=True)]
 
 
-def _infer(
-    op: ir.Operation, cls: type[RelaxOp], args: OpArgs, functions: Functions
-) -> list[StructInfo] | None:
+def _infer(op: ir.Operation, cls: type[RelaxOp], args: OpArgs, functions: Functions) -> list[StructInfo] | None:
     """The struct infos of the results of `op` inferred from `args`; None if the op does not determine them."""
     if op.name == "relax.call":
         callee = functions.get(callee_of(op))

@@ -227,9 +227,7 @@ def bound_symbols(subject: Subject) -> list[str]:
 
 
 def _check(what: str, subject: object) -> None:
-    expect(
-        f"{what}: 'subject'", subject, func.FuncOp | Value | StructInfo, "a function, a value or a StructInfo"
-    )
+    expect(f"{what}: 'subject'", subject, func.FuncOp | Value | StructInfo, "a function, a value or a StructInfo")
 
 
 def _once(names: Iterator[str]) -> list[str]:

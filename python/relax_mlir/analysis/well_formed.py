@@ -96,9 +96,7 @@ def check(module: ir.Module) -> list[Diagnostic]:
     """The violations of invariants in `module`, one diagnostic each; below level R1, only names are checked."""
     tops = list(module.body.operations)
     found = [
-        _violation(top, 9, f"the name of {top.operation.name} is empty")
-        for top, name in _symbols(tops)
-        if not name
+        _violation(top, 9, f"the name of {top.operation.name} is empty") for top, name in _symbols(tops) if not name
     ]
     if not is_lowered(tops):
         with module.context:
@@ -280,9 +278,7 @@ class _FunctionCheck:
     def run(self, op: func.FuncOp) -> list[Diagnostic]:
         self._check_parameter_names(op)
         if len(op.type.results) != 1:
-            self._report(
-                op, 1, f"function '{op.name.value}' has {len(op.type.results)} results, expected one"
-            )
+            self._report(op, 1, f"function '{op.name.value}' has {len(op.type.results)} results, expected one")
         defined = self._parameter_symbols(op)
         for type_ in op.type.results:
             self._info(op, type_)
@@ -407,17 +403,13 @@ class _FunctionCheck:
     def _check_loop(self, op: ir.Operation) -> None:
         counter = op.operands[0].type
         if self._info(op, counter) is None:
-            self._report(
-                op, 16, f"the loop counts in {counter}, but loops of Relax functions do in i64 or index"
-            )
+            self._report(op, 16, f"the loop counts in {counter}, but loops of Relax functions do in i64 or index")
             return
         _, upper, step = (known_integer(Value(operand)) for operand in list(op.operands)[:3])
         if isinstance(step, int) and not counts_upwards(op):
             self._report(op, 16, f"the loop has the step {step}; loops count upwards")
         elif isinstance(step, int) and isinstance(upper, int) and not surely_ends(op):
-            self._report(
-                op, 16, f"the loop ends at {upper}: in steps of {step} its variable would pass 64 bits"
-            )
+            self._report(op, 16, f"the loop ends at {upper}: in steps of {step} its variable would pass 64 bits")
 
     def _check_tuple(self, op: ir.Operation) -> None:
         if len(op.results) != 1 or not isinstance(op.results[0].type, ir.TupleType):
@@ -498,9 +490,7 @@ class _FunctionCheck:
         for message in (*sizes, *wrong_dtypes(callee, given)):
             self._report(op, 7, f"{what}: {message}")
 
-    def _check_prim_arguments(
-        self, op: ir.Operation, number: int, given: Sequence[StructInfo]
-    ) -> func.FuncOp | None:
+    def _check_prim_arguments(self, op: ir.Operation, number: int, given: Sequence[StructInfo]) -> func.FuncOp | None:
         """Check number and types of a prim func's arguments; None if checking cannot continue."""
         callee = self._callee(op, number, prim=True)
         if callee is None:
@@ -583,11 +573,7 @@ def parameter_names(op: func.FuncOp) -> list[str]:
     given = list(ir.ArrayAttr(op.attributes["arg_attrs"])) if "arg_attrs" in op.attributes else []
     for index in range(len(op.type.inputs)):
         attributes = ir.DictAttr(given[index]) if index < len(given) else ir.DictAttr.get({}, op.context)
-        name = (
-            attributes[PARAM_NAME]
-            if PARAM_NAME in attributes
-            else ir.StringAttr.get(f"arg{index}", op.context)
-        )
+        name = attributes[PARAM_NAME] if PARAM_NAME in attributes else ir.StringAttr.get(f"arg{index}", op.context)
         if not isinstance(name, ir.StringAttr):
             message = f"{op.name.value}: parameter {index}: {PARAM_NAME} is {name}, not a string"
             raise VerifyError("the module is not well-formed", [_violation(op, 2, message)])

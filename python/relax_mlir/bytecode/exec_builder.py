@@ -176,8 +176,7 @@ def _renamed(instruction: Instruction, names: dict[int, int]) -> Instruction:
 
     if isinstance(instruction, Call):
         args = tuple(
-            Arg(arg.kind, name(arg.value)) if arg.kind is ArgKind.REGISTER else arg
-            for arg in instruction.args
+            Arg(arg.kind, name(arg.value)) if arg.kind is ArgKind.REGISTER else arg for arg in instruction.args
         )
         return Call(instruction.func, args, name(instruction.dst))
     if isinstance(instruction, Ret):
@@ -190,9 +189,7 @@ def _renamed(instruction: Instruction, names: dict[int, int]) -> Instruction:
 def _renumbered(instruction: Instruction, numbers: Mapping[int, int]) -> Instruction:
     if not isinstance(instruction, Call):
         return instruction
-    args = tuple(
-        Arg(arg.kind, numbers[arg.value]) if arg.kind is ArgKind.FUNCTION else arg for arg in instruction.args
-    )
+    args = tuple(Arg(arg.kind, numbers[arg.value]) if arg.kind is ArgKind.FUNCTION else arg for arg in instruction.args)
     return Call(numbers[instruction.func], args, instruction.dst)
 
 
@@ -329,9 +326,7 @@ class ExecBuilder:
 
     # Instructions
 
-    def emit_call(
-        self, name: str | Arg, args: Sequence[object] | None = None, dst: Arg | None = None
-    ) -> None:
+    def emit_call(self, name: str | Arg, args: Sequence[object] | None = None, dst: Arg | None = None) -> None:
         """Call a function, given by name or as the result of `f`; the result is written to register `dst`, if any.
 
         Arguments are results of `r`, `imm`, `c`, `f` and `vm_state`, or Python values other than integers, which become
@@ -417,9 +412,7 @@ class ExecBuilder:
             table[numbers[self._indices[name]]] = replace(body.info, start=start, end=start + body.info.end)
             offsets += [len(words) + offset for offset in code.offsets]
             words += code.words
-        kernels = self._kernels and Kernels(
-            self._kernels[0], tuple(constant.value for constant in self._kernels[1])
-        )
+        kernels = self._kernels and Kernels(self._kernels[0], tuple(constant.value for constant in self._kernels[1]))
         return Executable(
             tuple(table),
             tuple(self._pool.values),
@@ -503,13 +496,9 @@ class ExecBuilder:
     def _register(self, where: str, value: object, special: int | None) -> int:
         """Return the register number of an operand; `special` is the only special register that is allowed."""
         if not isinstance(value, Arg) or value.kind is not ArgKind.REGISTER:
-            raise ArgumentError(
-                f"{where} is {value!s} ({type(value).__name__}), expected a register: ib.r(number)"
-            )
+            raise ArgumentError(f"{where} is {value!s} ({type(value).__name__}), expected a register: ib.r(number)")
         if value.value >= VOID and value.value != special:
-            raise ArgumentError(
-                f"{where} is {value}, expected one of the function's own registers: ib.r(number)"
-            )
+            raise ArgumentError(f"{where} is {value}, expected one of the function's own registers: ib.r(number)")
         return value.value
 
     def _target(self, where: str, offset: object) -> int | Label:

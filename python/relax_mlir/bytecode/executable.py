@@ -200,9 +200,7 @@ class Executable:
             )
 
     @classmethod
-    def load(
-        cls, path: str | os.PathLike[str], check_tensors: bool = False, *, trusted: bool = False
-    ) -> Executable:
+    def load(cls, path: str | os.PathLike[str], check_tensors: bool = False, *, trusted: bool = False) -> Executable:
         """Load an executable that `save` or `export_library` (``.so``) has written.
 
         Tensors stay in the file and are read on use. The file must not be modified in place while the executable is

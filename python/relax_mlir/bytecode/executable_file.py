@@ -118,9 +118,7 @@ def read_front(data: memoryview) -> dict[Section, Entry]:
     if zlib.crc32(header[:_CHECKED]) != checksum or any(header[_CHECKED + 4 :]):
         raise InvalidFile("its header is damaged (CRC-32)")
     if version != VERSION:
-        raise InvalidFile(
-            f"has version {version} of the format, expected {VERSION}: another release wrote it"
-        )
+        raise InvalidFile(f"has version {version} of the format, expected {VERSION}: another release wrote it")
     if length != len(data):
         raise InvalidFile(f"has {len(data)} bytes, its header says {length}: it is cut off or has grown")
     if not len(Section) - 1 <= count <= len(Section):
@@ -184,9 +182,7 @@ class Reader:
 
     def integers(self, code: str, count: int) -> tuple[int, ...]:
         """Read `count` integers in `struct`'s format `code`."""
-        found: tuple[int, ...] = struct.unpack(
-            f"<{count}{code}", self._take(count * struct.calcsize(f"<{code}"))
-        )
+        found: tuple[int, ...] = struct.unpack(f"<{count}{code}", self._take(count * struct.calcsize(f"<{code}")))
         return found
 
     def integer(self, code: str) -> int:
@@ -204,9 +200,7 @@ class Reader:
         try:
             return encoded.decode()
         except UnicodeDecodeError as error:
-            raise InvalidFile(
-                f"section '{self._name}' has a text that is not UTF-8: {error.reason}"
-            ) from None
+            raise InvalidFile(f"section '{self._name}' has a text that is not UTF-8: {error.reason}") from None
 
     def end(self) -> None:
         """Check that all data has been read."""
@@ -485,12 +479,7 @@ class _Tensors:
         if math.prod(max(size, 1) for size in shape) * dtype.itemsize >= 1 << 63:
             raise InvalidFile(f"constant {index} has the shape {shape}, which is too large")
         length = math.prod(shape) * dtype.itemsize
-        if (
-            offset < self._end
-            or offset % ALIGNMENT
-            or length > len(self._data)
-            or offset > len(self._data) - length
-        ):
+        if offset < self._end or offset % ALIGNMENT or length > len(self._data) or offset > len(self._data) - length:
             raise InvalidFile(
                 f"constant {index} has {length} bytes at {offset} in section 'tensors', expected a multiple of "
                 f"{ALIGNMENT} from {self._end} on, and an end at {len(self._data)} at most"

@@ -303,9 +303,7 @@ class Places:
     """Maps instruction indices to function names and indices in the function, for errors."""
 
     def __init__(self, functions: Sequence[FunctionInfo]) -> None:
-        self._functions = sorted(
-            (info for info in functions if info.kind == "vm"), key=lambda info: info.start
-        )
+        self._functions = sorted((info for info in functions if info.kind == "vm"), key=lambda info: info.start)
 
     def fail(
         self, reason: str, invariant: int, instruction: int | None = None, register: str | None = None

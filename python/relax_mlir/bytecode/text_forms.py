@@ -55,9 +55,7 @@ def _functions(executable: Executable) -> Iterator[str]:
 
 def instruction_text(executable: Executable, index: int) -> str:
     """Print one instruction as a line."""
-    return _instruction(
-        executable.instruction(index), [_printable(info.name) for info in executable.functions]
-    )
+    return _instruction(executable.instruction(index), [_printable(info.name) for info in executable.functions])
 
 
 def _instruction(instruction: Instruction, names: list[str]) -> str:
@@ -172,10 +170,7 @@ def _is_rebuilt(executable: Executable) -> bool:
 
 def _emit(ib: ExecBuilder, instruction: Instruction, functions: Sequence[FunctionInfo]) -> None:
     if isinstance(instruction, Call):
-        args = [
-            ib.f(functions[arg.value].name) if arg.kind is ArgKind.FUNCTION else arg
-            for arg in instruction.args
-        ]
+        args = [ib.f(functions[arg.value].name) if arg.kind is ArgKind.FUNCTION else arg for arg in instruction.args]
         dst = Arg(ArgKind.REGISTER, instruction.dst)
         ib.emit_call(functions[instruction.func].name, args, dst)
     elif isinstance(instruction, Ret):

@@ -162,9 +162,7 @@ def _check_registers(table: CodeTable, functions: Sequence[FunctionInfo], where:
     everything = np.arange(table.size)
     _check_range(is_call & (table.first != VOID), table.first, counts, everything, where)
     _check_range(reads, table.first, counts, everything, where)
-    _check_range(
-        args & (table.arg_value != VM), table.arg_value, counts[table.arg_instr], table.arg_instr, where
-    )
+    _check_range(args & (table.arg_value != VM), table.arg_value, counts[table.arg_instr], table.arg_instr, where)
 
 
 def _check_range(used: Mask, registers: Words, counts: Words, instrs: Words, where: Places) -> None:
@@ -292,9 +290,7 @@ def check_written(table: CodeTable, flow: ControlFlow, functions: Sequence[Funct
             fail(*unwritten, "is read, but not written on every path that leads there")
 
 
-def _settled(
-    reads: Accesses, first_write: Words, flow: ControlFlow, functions: Sequence[FunctionInfo]
-) -> Mask:
+def _settled(reads: Accesses, first_write: Words, flow: ControlFlow, functions: Sequence[FunctionInfo]) -> Mask:
     """Select the reads that always follow the first write of their register."""
     written_at = first_write[reads.register]
     starts = np.array([info.start for info in functions], np.int64)
@@ -472,9 +468,7 @@ def own_functions(functions: Sequence[FunctionInfo]) -> list[FunctionInfo]:
 
 def _verify_registers(info: FunctionInfo) -> None:
     if not 0 <= info.num_args <= MAX_ARGS:
-        raise BytecodeError(
-            f"has {info.num_args} parameters, expected at most {MAX_ARGS} [invariant 3]", info.name
-        )
+        raise BytecodeError(f"has {info.num_args} parameters, expected at most {MAX_ARGS} [invariant 3]", info.name)
     most = info.num_args + max(info.end - info.start, 0)
     if not info.num_args <= info.num_registers <= most:
         raise BytecodeError(
@@ -483,9 +477,7 @@ def _verify_registers(info: FunctionInfo) -> None:
     names = info.param_names
     if names and (len(names) != info.num_args or len(set(names)) != len(names) or not all(names)):
         told = ", ".join(map(repr, names))
-        raise BytecodeError(
-            f"has {info.num_args} parameters; their names are {told} [invariant 3]", info.name
-        )
+        raise BytecodeError(f"has {info.num_args} parameters; their names are {told} [invariant 3]", info.name)
 
 
 def verify_constants(constants: Sequence[object], kernels: Kernels | None) -> None:
@@ -502,9 +494,7 @@ def verify_constants(constants: Sequence[object], kernels: Kernels | None) -> No
     for index in kernels.constants:
         expect("kernels: a constant", index, int, "its place in the pool")
         if not 0 <= index < len(constants):
-            raise BytecodeError(
-                f"the kernels use constant {index} of {len(constants)} constants [invariant 11]"
-            )
+            raise BytecodeError(f"the kernels use constant {index} of {len(constants)} constants [invariant 11]")
 
 
 def verify_code(

@@ -91,9 +91,7 @@ def patterns(choose: Choose | None = None) -> list[FusionPattern]:
         choose: selects matmuls; None: all. A `Product` has dtype, batch, m, n and k.
     """
     if choose is not None and not callable(choose):
-        raise ArgumentError(
-            f"openblas.patterns: 'choose' is {choose!r}, expected a function of a Product, or None"
-        )
+        raise ArgumentError(f"openblas.patterns: 'choose' is {choose!r}, expected a function of a Product, or None")
     a, b = wildcard(), wildcard()
     turned_a, turned_b = is_op("relax.permute_dims")(a), is_op("relax.permute_dims")(b)
     forms: dict[str, tuple[DFPattern, DFPattern]] = {
@@ -313,9 +311,7 @@ def use_openblas(mod: IRModule, choose: Choose | None = None, target: str | Targ
     merge, generate_code = (create_pass(name) for name in ("merge-composite-functions", "run-codegen"))
     token = _limit.set(0 if target is None else Target.parse(target).num_threads)
     try:
-        return Sequential(
-            [FuseOpsByPattern(tuple(patterns(choose))), merge, generate_code], name="use-openblas"
-        )(mod)
+        return Sequential([FuseOpsByPattern(tuple(patterns(choose))), merge, generate_code], name="use-openblas")(mod)
     finally:
         _limit.reset(token)
 
@@ -335,14 +331,10 @@ def strategy(min_work: int = 0, plevel: int = 20) -> Strategy:
     expect("openblas.strategy: 'min_work'", min_work, int, "a number")
     expect("openblas.strategy: 'plevel'", plevel, int, "a number")
     if min_work < 0:
-        raise ArgumentError(
-            f"openblas.strategy: 'min_work' is {min_work}, expected a number that is not negative"
-        )
+        raise ArgumentError(f"openblas.strategy: 'min_work' is {min_work}, expected a number that is not negative")
     load()
 
-    def products(
-        attrs: Attrs, inputs: Sequence[te.Tensor], out_type: StructInfo, target: Target
-    ) -> OpStrategy:
+    def products(attrs: Attrs, inputs: Sequence[te.Tensor], out_type: StructInfo, target: Target) -> OpStrategy:
         found = OpStrategy()
         a, b = inputs
         unless = _against(a, b, out_type)

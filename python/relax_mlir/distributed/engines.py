@@ -59,9 +59,7 @@ class DaskClient:
 
     def __init__(self, client: Client, retries: int | None) -> None:
         if client.asynchronous:
-            raise ArgumentError(
-                "map_batches: 'engine' is an asynchronous client, expected one with asynchronous=False"
-            )
+            raise ArgumentError("map_batches: 'engine' is an asynchronous client, expected one with asynchronous=False")
         self.client = client
         self.retries = retries
 
@@ -69,12 +67,8 @@ class DaskClient:
         threads: dict[str, int] = self.client.nthreads()
         return max(1, sum(threads.values()))
 
-    def submit(
-        self, library: LibraryFile, function: str, threads: int, arguments: tuple[Any, ...]
-    ) -> DaskFuture:
-        return self.client.submit(
-            run_batch, library, function, threads, arguments, pure=False, retries=self.retries
-        )
+    def submit(self, library: LibraryFile, function: str, threads: int, arguments: tuple[Any, ...]) -> DaskFuture:
+        return self.client.submit(run_batch, library, function, threads, arguments, pure=False, retries=self.retries)
 
     def result(self, future: DaskFuture) -> Done | Failed:
         found: Done | Failed = future.result()
@@ -149,14 +143,10 @@ class RayCluster:
 
     def __init__(self, ray: Any, threads: int, retries: int | None) -> None:  # noqa: ANN401 - the module
         if not ray.is_initialized():
-            raise ArgumentError(
-                "map_batches: 'engine' is ray without a connection, expected it after ray.init()"
-            )
+            raise ArgumentError("map_batches: 'engine' is ray without a connection, expected it after ray.init()")
         self.ray = ray
         self.cpus = max(1, threads)
-        options = (
-            {"num_cpus": self.cpus} if retries is None else {"num_cpus": self.cpus, "max_retries": retries}
-        )
+        options = {"num_cpus": self.cpus} if retries is None else {"num_cpus": self.cpus, "max_retries": retries}
         self.remote = ray.remote(**options)(run_batch)
 
     def workers(self) -> int:

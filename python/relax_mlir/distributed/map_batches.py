@@ -68,9 +68,7 @@ def arrow_to_numpy(array: Any, where: str) -> np.ndarray[Any, Any]:  # noqa: ANN
     if isinstance(array, pyarrow.FixedShapeTensorArray):
         return np.asarray(array.to_numpy_ndarray())
     if pyarrow.types.is_fixed_size_list(array.type):
-        return arrow_to_numpy(array.flatten(), where).reshape(
-            len(array), array.type.list_size, *_inner(array.type)
-        )
+        return arrow_to_numpy(array.flatten(), where).reshape(len(array), array.type.list_size, *_inner(array.type))
     try:
         return np.asarray(array.to_numpy(zero_copy_only=True))
     except pyarrow.ArrowInvalid as error:
@@ -112,9 +110,7 @@ def arguments_of(batch: object, parameters: Sequence[str]) -> tuple[Any, ...]:
         raise ArgumentError(
             f"the batch has {counts}, but the function takes {len(parameters)} ({', '.join(parameters)})"
         )
-    return tuple(
-        _traveller(value, f"argument '{name}'") for name, value in zip(parameters, batch, strict=True)
-    )
+    return tuple(_traveller(value, f"argument '{name}'") for name, value in zip(parameters, batch, strict=True))
 
 
 def _traveller(value: Any, where: str) -> Any:  # noqa: ANN401 - any value of a user

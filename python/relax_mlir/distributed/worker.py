@@ -71,9 +71,7 @@ def run_batch(library: LibraryFile, function: str, threads: int, arguments: tupl
     limit_threads(of, threads)
     try:
         return Done(_sent(call(*map(_given, arguments))))
-    except (
-        Exception
-    ) as error:  # any error of the model: returned as a value, so that the engine does not retry
+    except Exception as error:  # any error of the model: returned as a value, so that the engine does not retry
         known = getattr(error, "__tvm_ffi_error__", None)
         return Failed(type(error).__name__ if known is None else str(known.kind), str(error))
 

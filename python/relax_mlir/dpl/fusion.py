@@ -67,9 +67,7 @@ class FusionPattern:
         for what in ("check", "attrs_getter"):
             given = getattr(self, what)
             if given is not None and not callable(given):
-                raise ArgumentError(
-                    f"FusionPattern '{self.name}': '{what}' is {given!r}, expected a function"
-                )
+                raise ArgumentError(f"FusionPattern '{self.name}': '{what}' is {given!r}, expected a function")
 
     @property
     def library(self) -> str:
@@ -90,9 +88,7 @@ class FusionPattern:
             return given
         if isinstance(given, tuple) and 2 <= len(given) <= 4:
             return FusionPattern(*given)
-        raise ArgumentError(
-            f"{given!r} is no FusionPattern, and no (name, pattern, annotation_patterns, check)"
-        )
+        raise ArgumentError(f"{given!r} is no FusionPattern, and no (name, pattern, annotation_patterns, check)")
 
 
 _known: dict[str, FusionPattern] = {}

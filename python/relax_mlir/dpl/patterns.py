@@ -61,9 +61,7 @@ def require_context(what: str) -> PatternContext:
     """The innermost open context; raises `ArgumentError` if there is none."""
     found = current_context()
     if found is None:
-        raise ArgumentError(
-            f"{what}: no PatternContext is open; write it inside `with PatternContext() as ctx:`"
-        )
+        raise ArgumentError(f"{what}: no PatternContext is open; write it inside `with PatternContext() as ctx:`")
     return found
 
 
@@ -139,8 +137,7 @@ def equal_dims(first: tuple[Dim | None, ...] | None, second: tuple[Dim | None, .
     if first is None or len(first) != len(second):
         return False
     return all(
-        want is None or (have is not None and prove_equal(have, want))
-        for have, want in zip(first, second, strict=True)
+        want is None or (have is not None and prove_equal(have, want)) for have, want in zip(first, second, strict=True)
     )
 
 
@@ -650,9 +647,7 @@ class StructInfoPattern(ConditionPattern):
     """Values with this struct info or a more precise one."""
 
     def __init__(self, pattern: DFPattern, struct_info: StructInfo) -> None:
-        expect(
-            "has_struct_info: 'struct_info'", struct_info, StructInfo, "a StructInfo, such as Tensor((4,))"
-        )
+        expect("has_struct_info: 'struct_info'", struct_info, StructInfo, "a StructInfo, such as Tensor((4,))")
         self.struct_info = struct_info
         super().__init__(pattern)
 
@@ -687,9 +682,7 @@ class AttrPattern(ConditionPattern):
             return False
         given = call.attrs
         assert isinstance(given, Attrs)
-        return all(
-            name in given and _equal(given.raw[name], given[name], want) for name, want in self.attrs.items()
-        )
+        return all(name in given and _equal(given.raw[name], given[name], want) for name, want in self.attrs.items())
 
 
 def _check_names(pattern: DFPattern, attrs: Mapping[str, Any]) -> None:
@@ -711,11 +704,7 @@ def _equal(raw: ir.Attribute, value: object, wanted: object) -> bool:
         return np.array_equal(np.asarray(value), np.asarray(wanted))
     if isinstance(value, list | tuple) and isinstance(wanted, list | tuple):
         return list(value) == list(wanted)
-    return (
-        type(value) is type(wanted) and bool(value == wanted)
-        if _are_flags(value, wanted)
-        else bool(value == wanted)
-    )
+    return type(value) is type(wanted) and bool(value == wanted) if _are_flags(value, wanted) else bool(value == wanted)
 
 
 def _are_flags(*values: object) -> bool:
@@ -798,9 +787,7 @@ def has_attr(attrs: Mapping[str, Any], pattern: DFPattern | None = None) -> Attr
     return AttrPattern(pattern or wildcard(), attrs)
 
 
-def is_call_tir(
-    func_name: str, args: Arguments = None, tir_vars: Sequence[DimLike] | None = None
-) -> CallPattern:
+def is_call_tir(func_name: str, args: Arguments = None, tir_vars: Sequence[DimLike] | None = None) -> CallPattern:
     """Match a `call_tir` of a prim func of the module.
 
     Args:

@@ -34,9 +34,7 @@ ROUNDS_PER_BINDING = 4
 """Maximum number of rewrites of a block by `rewrite_bindings`, per binding that it has at first."""
 
 
-def rewrite_call(
-    pattern: DFPattern, rewriter: CallRewriter, func: func_dialect.FuncOp
-) -> func_dialect.FuncOp:
+def rewrite_call(pattern: DFPattern, rewriter: CallRewriter, func: func_dialect.FuncOp) -> func_dialect.FuncOp:
     """A copy of `func` in which every call that `pattern` matches is replaced.
 
     Each call is visited once, in program order, with its rewritten arguments; the output of `rewriter` is not visited.
@@ -73,9 +71,7 @@ class _Calls(PyExprMutator):
         return made
 
 
-def rewrite_bindings(
-    ctx: PatternContext, rewriter: BindingsRewriter, func: func_dialect.FuncOp
-) -> func_dialect.FuncOp:
+def rewrite_bindings(ctx: PatternContext, rewriter: BindingsRewriter, func: func_dialect.FuncOp) -> func_dialect.FuncOp:
     """A copy of `func` in which variables of dataflow blocks that the patterns of `ctx` match are replaced.
 
     Each dataflow block is rewritten until the patterns match nothing, or `rewriter` returns an empty dictionary. Unused
@@ -192,9 +188,7 @@ class _Rewrite:
             )
         return op
 
-    def _place(
-        self, made: Sequence[tuple[ir.Operation, Value]], replacer: Replacer, program: Program
-    ) -> None:
+    def _place(self, made: Sequence[tuple[ir.Operation, Value]], replacer: Replacer, program: Program) -> None:
         if not made:
             return
         emitted = replacer.emitted()

@@ -162,9 +162,7 @@ def ordered_levels(levels: Sequence[CompiledCode]) -> list[CompiledCode]:
     Raises ArgumentError if they are of different modules, two are for the same target, or for different architectures.
     """
     if len(levels) > MAX_LEVELS:
-        raise ArgumentError(
-            f"export_library: there are {len(levels)} executables: a library has at most {MAX_LEVELS}"
-        )
+        raise ArgumentError(f"export_library: there are {len(levels)} executables: a library has at most {MAX_LEVELS}")
     targets = [Target.parse(level.interface.target) for level in levels]
     if any(level.interface.source != levels[0].interface.source for level in levels):
         raise ArgumentError(
@@ -285,9 +283,7 @@ def export_library(
         endings = ", ".join(_WRITERS)
         raise ArgumentError(f"export_library: 'path' is {str(path)!r}, expected an ending of {endings}")
     if weights not in WEIGHTS:
-        raise ArgumentError(
-            f"export_library: 'weights' is {weights!r}, expected {' or '.join(map(repr, WEIGHTS))}"
-        )
+        raise ArgumentError(f"export_library: 'weights' is {weights!r}, expected {' or '.join(map(repr, WEIGHTS))}")
     for level in levels:
         require_exportable(level)
     levels = ordered_levels(levels)

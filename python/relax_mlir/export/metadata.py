@@ -226,8 +226,7 @@ def _is_function(function: object, targets: int) -> bool:
         and _is_list(function.get("written"), lambda number: isinstance(number, int))
         and isinstance(bounds, dict)
         and all(
-            _is_list(pair, lambda bound: isinstance(bound, int | None)) and len(pair) == 2
-            for pair in bounds.values()
+            _is_list(pair, lambda bound: isinstance(bound, int | None)) and len(pair) == 2 for pair in bounds.values()
         )
         and _is_list(workspace, _is_text)
         and len(workspace) == targets

@@ -324,9 +324,7 @@ def start_objects(
         *(f"{name}{level_suffix(number)}" for number in levels for name in (*_TABLES, PROFILE_ADDRESS)),
         *(code_name(name, number) for number in levels for name in functions),
     )
-    start = replace(
-        part_of(start_text(functions, targets, places, weights, is_profiled), exported), external=linked
-    )
+    start = replace(part_of(start_text(functions, targets, places, weights, is_profiled), exported), external=linked)
     team = part_of(support.team_text(machine), (support.TEAM_STATE,))
     return [
         _object(part_of(support.pool_text(), (support.POOL_STATE,)), machine, support.OPT_LEVEL),

@@ -371,9 +371,7 @@ class Loop(Node):
 class LocalFunction(Node):
     """A function inside a function: ``LocalFunction(params, body)``. Functions of modules are `Function`s."""
 
-    def __init__(
-        self, params: Sequence[Var], body: Value, name: str = "f", is_pure: bool | None = None
-    ) -> None:
+    def __init__(self, params: Sequence[Var], body: Value, name: str = "f", is_pure: bool | None = None) -> None:
         super().__init__()
         expect("LocalFunction: 'params'", params, list | tuple, "a list of Vars")
         expect("LocalFunction: 'body'", body, Value, "an expression")

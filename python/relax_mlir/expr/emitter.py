@@ -140,19 +140,14 @@ class Emitter:
             whole = first.tuple_value
             info = self.value(whole).struct_info
             fields = [a.index for a in args if isinstance(a, TupleGetItem) and a.tuple_value is whole]
-            if (
-                isinstance(info, TupleInfo)
-                and fields == list(range(len(args)))
-                and len(args) == len(info.fields)
-            ):
+            if isinstance(info, TupleInfo) and fields == list(range(len(args))) and len(args) == len(info.fields):
                 return self.value(whole)
         return structure.make_tuple(*map(self.value, args))
 
     def _listed(self, name: str, args: Sequence[Any]) -> tuple[Value, ir.Attribute]:
         """The tuple of the non-literal arguments, and the ``arg_spec`` that holds the literals and their positions."""
         spec = [
-            calls.arg_spec_of(name, [item])[1][0] if isinstance(item, LITERALS) else ir.UnitAttr.get()
-            for item in args
+            calls.arg_spec_of(name, [item])[1][0] if isinstance(item, LITERALS) else ir.UnitAttr.get() for item in args
         ]
         return self._tuple([item for item in args if not isinstance(item, LITERALS)]), ir.ArrayAttr.get(spec)
 
@@ -173,9 +168,7 @@ class Emitter:
         attributes = {"func": ir.StringAttr.get(symbol), "arg_spec": spec}
         cls = op_class_of(name)
         assert cls is not None
-        return create(cls, [packed], attributes, [info or calls.ruled(name, packed, attributes) or Object()])[
-            0
-        ]
+        return create(cls, [packed], attributes, [info or calls.ruled(name, packed, attributes) or Object()])[0]
 
     def _invoke(self, name: str, closure: Value, args: Value, infos: Sequence[StructInfo]) -> Value:
         cls, info, given = op_class_of(name), closure.struct_info, args.struct_info
@@ -232,9 +225,7 @@ class Emitter:
         found = create(cls, operands, raw, results or None)
         return found[0] if found else None
 
-    def _prim_call(
-        self, call: Call, cls: type[RelaxOp], args: Sequence[Any], infos: Sequence[StructInfo]
-    ) -> Value:
+    def _prim_call(self, call: Call, cls: type[RelaxOp], args: Sequence[Any], infos: Sequence[StructInfo]) -> Value:
         """`call_tir` and similar ops, and `make_closure`: the callee, the operands, and ``tir_vars``."""
         raw = {key: adopted(v) for key, v in call.attrs.raw.items()} if isinstance(call.attrs, Attrs) else {}
         callee, *operands = args
@@ -289,9 +280,7 @@ class Emitter:
     def conditional(self, given: If) -> Value:
         """A conditional."""
         condition = self.value(given.cond)
-        return if_then_else(
-            condition, lambda: self.value(given.true_branch), lambda: self.value(given.false_branch)
-        )
+        return if_then_else(condition, lambda: self.value(given.true_branch), lambda: self.value(given.false_branch))
 
     def sequence(self, given: SeqExpr) -> Value:
         """The bindings of a sequence, and its result."""
@@ -306,9 +295,7 @@ class Emitter:
                 self.binding(binding)
             return
         if self.builder is None:
-            raise ArgumentError(
-                "a dataflow block is emitted by `Function` only, or written `with bb.dataflow():`"
-            )
+            raise ArgumentError("a dataflow block is emitted by `Function` only, or written `with bb.dataflow():`")
         leaving: list[tuple[Value, Value]] = []
         with self.builder.dataflow():
             for binding in block.bindings:
@@ -345,9 +332,7 @@ class Emitter:
     def local_function(self, given: LocalFunction) -> Value:
         """A function nested in the function."""
         if self.builder is None:
-            raise ArgumentError(
-                "a function inside a function is emitted by `Function` only, or by lambda_function"
-            )
+            raise ArgumentError("a function inside a function is emitted by `Function` only, or by lambda_function")
         fresh = [Var(param.name, param.struct_info) for param in given.params]
         name = given.name if not given.is_view else "f"
         with self.builder.lambda_function(name, fresh, pure=given.is_pure) as handle:

@@ -149,9 +149,7 @@ def _from_python(path: str, name: str, variables: Mapping[str, Any]) -> IRModule
         return modules[name]
     different = {id(value): key for key, value in modules.items()}
     if not different:
-        raise ArgumentError(
-            f"{path}: defines no module: a class with @I.ir_module, or an IRModule, as a global"
-        )
+        raise ArgumentError(f"{path}: defines no module: a class with @I.ir_module, or an IRModule, as a global")
     if len(different) > 1:
         listed = ", ".join(f"{path}:{key}" for key in different.values())
         raise ArgumentError(f"{path}: defines {len(different)} modules; say which: {listed}")

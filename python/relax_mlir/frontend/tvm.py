@@ -72,13 +72,10 @@ def _metadata(mod: Any, text: str) -> dict[str, list[Any]]:  # noqa: ANN401 - a 
             )
         for (kind, number), constant in zip(places, constants, strict=True):
             numbered = found.setdefault(kind, {})
-            if numbered.setdefault(number, constant) is not constant and not _equal(
-                numbered[number], constant
-            ):
+            if numbered.setdefault(number, constant) is not constant and not _equal(numbered[number], constant):
                 raise ArgumentError(f"from_tvm: TVM prints two constants of '{name}' as number {number}")
     return {
-        kind: [_array(numbered.get(number)) for number in range(max(numbered) + 1)]
-        for kind, numbered in found.items()
+        kind: [_array(numbered.get(number)) for number in range(max(numbered) + 1)] for kind, numbered in found.items()
     }
 
 

@@ -233,9 +233,7 @@ class LoopBuilder:
         ops = point.block.operations
         last = ops[len(ops) - 1].operation if len(ops) else None
         if last is None or last.name != "scf.if" or len(last.results) or len(last.regions[1].blocks):
-            raise ArgumentError(
-                "LoopBuilder.otherwise: there is no `when` just before it, in the same region"
-            )
+            raise ArgumentError("LoopBuilder.otherwise: there is no `when` just before it, in the same region")
         with ir.InsertionPoint(last.regions[1].blocks.append()):
             yield
             scf.YieldOp([])

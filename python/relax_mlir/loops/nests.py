@@ -87,9 +87,7 @@ class Nests:
         self.buffers.update(self.parameters)
         self.tensors.update({name: buffer.ssa for name, buffer in self.parameters.items()})
 
-    def allocate(
-        self, name: str, shape: tuple[Dim, ...], size: Callable[[Dim], ir.Value], element: DType
-    ) -> Buffer:
+    def allocate(self, name: str, shape: tuple[Dim, ...], size: Callable[[Dim], ir.Value], element: DType) -> Buffer:
         """Emit an empty tensor; `size` gives the value of a dimension that is not an integer."""
         sizes = [dim if isinstance(dim, int) else size(dim) for dim in shape]
         memory = tensor.empty(sizes, element.storage_type())
@@ -257,10 +255,7 @@ def _emit_generic(op: ir.Operation, memories: dict[ir.Value, _Memory]) -> None:
                 sizes.setdefault(index.position, size)
     with LoopBuilder({}).grid([sizes[number] for number in range(maps[0].n_dims)]) as axes:
         places = [
-            [
-                axes[i.position].ssa if isinstance(i, ir.AffineDimExpr) else as_scalar(0, INDEX).ssa
-                for i in m.results
-            ]
+            [axes[i.position].ssa if isinstance(i, ir.AffineDimExpr) else as_scalar(0, INDEX).ssa for i in m.results]
             for m in maps
         ]
         block = entry_block(op)

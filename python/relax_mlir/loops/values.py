@@ -197,9 +197,7 @@ class Buffer:
     def check_rank(self, count: int) -> None:
         """Raise `ShapeError` unless an access with `count` indices gives one for each dimension."""
         if count != self.rank:
-            raise ShapeError(
-                f"'{self.name}' has {self.rank} dimensions, {count} indices given: write {example(self)}"
-            )
+            raise ShapeError(f"'{self.name}' has {self.rank} dimensions, {count} indices given: write {example(self)}")
 
     def __iter__(self) -> None:
         """Raise `ArgumentError`: without it, Python would take ``b[0]``, ``b[1]`` and so on, without end."""
@@ -279,9 +277,7 @@ def common_dtype(what: str, terms: Sequence[Term]) -> DType:
         return max((default_dtype(t) for t in literals), key=lambda d: ("bool", "int", "float").index(d.kind))
     others = [kind for kind in kinds if kind is not INDEX]
     common = others[0] if others else INDEX
-    if any(kind != common for kind in others) or (
-        common is not INDEX and INDEX in kinds and common.name != INT64
-    ):
+    if any(kind != common for kind in others) or (common is not INDEX and INDEX in kinds and common.name != INT64):
         raise DTypeError(
             f"{what}: operands are {' and '.join(type_name(t) for t in terms)}; convert one, as in "
             f'T.cast(x, "{common}")'
@@ -396,9 +392,7 @@ def is_size(value: ir.Value) -> bool:
         return defining_op(op.operands[0]) is None
     if op.name == "arith.floordivsi":  # not by 0, since it is only emitted for guarded sizes and constants
         return all(map(is_size, op.operands))
-    return op.name in ("arith.addi", "arith.muli", "arith.minsi", "arith.maxsi") and all(
-        map(is_size, op.operands)
-    )
+    return op.name in ("arith.addi", "arith.muli", "arith.minsi", "arith.maxsi") and all(map(is_size, op.operands))
 
 
 def floordiv_by_size(value: ir.Value, size: ir.Value) -> ir.Value:
@@ -639,9 +633,7 @@ def choose(condition: Scalar, then: Callable[[], Term], other: Callable[[], Term
     for block, term in zip(blocks, terms, strict=True):
         with ir.InsertionPoint(block):
             scf.YieldOp([convert(as_scalar(term, common), common).ssa])
-    final = ir.Operation.create(
-        "scf.if", results=[common.storage_type()], operands=[condition.ssa], regions=2
-    )
+    final = ir.Operation.create("scf.if", results=[common.storage_type()], operands=[condition.ssa], regions=2)
     for number, block in enumerate(blocks):
         block.append_to(final.regions[number])
     scratch.operation.erase()

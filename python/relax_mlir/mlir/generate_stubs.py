@@ -32,9 +32,7 @@ def stub_text(dialect: str, names: set[str]) -> str:
     found = {name: getattr(module, name) for name in sorted(names) if hasattr(module, name)}
     body = "".join(_definition(name, value) for name, value in found.items())
     head = f'"""Types of the bindings of `{dialect}` in use. Made by `relax_mlir.mlir.generate_stubs`."""\n\n'
-    imports = _imports(body, "collections.abc", "Callable", "Sequence") + _imports(
-        body, "typing", "Any", "Literal"
-    )
+    imports = _imports(body, "collections.abc", "Callable", "Sequence") + _imports(body, "typing", "Any", "Literal")
     if "enum." in body:
         imports = "import enum\n" + imports
     bindings = "from relax_mlir.mlir import ir\n\n" if "ir." in body else ""
@@ -188,9 +186,7 @@ def _text(hint: object) -> str:
         return "None"
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is typing.Union or origin is types.UnionType:
-        return " | ".join(
-            sorted({_text(argument) for argument in arguments}, key=lambda text: (text == "None", text))
-        )
+        return " | ".join(sorted({_text(argument) for argument in arguments}, key=lambda text: (text == "None", text)))
     if isinstance(origin, type) and arguments and origin.__module__ in ("builtins", "collections.abc"):
         return f"{origin.__name__}[{', '.join(map(_argument, arguments))}]"
     kind = origin or hint
@@ -212,9 +208,7 @@ def _argument(hint: object) -> str:
 def stubs(root: Path) -> dict[str, str]:
     """The text of each generated stub, by the name of its dialect."""
     return {
-        dialect: stub_text(dialect, names)
-        for dialect, names in names_in_use(root).items()
-        if dialect not in BY_HAND
+        dialect: stub_text(dialect, names) for dialect, names in names_in_use(root).items() if dialect not in BY_HAND
     }
 
 

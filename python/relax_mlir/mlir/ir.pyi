@@ -1388,9 +1388,7 @@ class DenseElementsAttr(Attribute):
 
     @overload
     @staticmethod
-    def get(
-        attrs: Sequence[Attribute], type: Type | None = None, context: Context | None = None
-    ) -> DenseElementsAttr:
+    def get(attrs: Sequence[Attribute], type: Type | None = None, context: Context | None = None) -> DenseElementsAttr:
         """Gets a DenseElementsAttr from a Python list of attributes."""
 
     @staticmethod
@@ -1567,9 +1565,7 @@ class DynamicAttr(Attribute):
     def __init__(self, cast_from_attr: Attribute) -> None: ...
     def __repr__(self) -> str: ...
     @staticmethod
-    def get(
-        full_attr_name: str, attributes: Sequence[Attribute], context: Context | None = None
-    ) -> DynamicAttr:
+    def get(full_attr_name: str, attributes: Sequence[Attribute], context: Context | None = None) -> DynamicAttr:
         """Create a dynamic attribute."""
 
     @property
@@ -1846,9 +1842,7 @@ class UnrankedMemRefType(ShapedType):
     def __repr__(self) -> str: ...
     type_name: Final[str] = ...
     @staticmethod
-    def get(
-        element_type: Type, memory_space: Attribute | None, loc: Location | None = None
-    ) -> UnrankedMemRefType:
+    def get(element_type: Type, memory_space: Attribute | None, loc: Location | None = None) -> UnrankedMemRefType:
         """Create a unranked memref type."""
 
     @staticmethod
@@ -1896,9 +1890,7 @@ class DynamicType(Type):
     def __init__(self, cast_from_type: Type) -> None: ...
     def __repr__(self) -> str: ...
     @staticmethod
-    def get(
-        full_type_name: str, attributes: Sequence[Attribute], context: Context | None = None
-    ) -> DynamicType:
+    def get(full_type_name: str, attributes: Sequence[Attribute], context: Context | None = None) -> DynamicType:
         """Create a dynamic type."""
 
     @property

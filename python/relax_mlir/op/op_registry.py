@@ -163,9 +163,7 @@ def register_op_attr(
             "gives its shape rule"
         )
     if attr_key in (PATTERN, STRATEGY):
-        raise ArgumentError(
-            f"register_op_attr: {attr_key} is an attribute of ops of Relax, which '{op_name}' is not"
-        )
+        raise ArgumentError(f"register_op_attr: {attr_key} is an attribute of ops of Relax, which '{op_name}' is not")
     if attr_key == PURITY:
         expect(f"register_op_attr: {PURITY} of '{op_name}'", value, bool, "True or False")
     elif not callable(value):
@@ -226,9 +224,7 @@ def infer_rule(name: str) -> Callable[..., StructInfo]:
     if not op.is_builtin:
         rule = rule_of(name)
         if rule is None:
-            raise UnknownNameError(
-                "shape rule", name, [], "register_op_attr(name, 'FInferShape', rule) sets it"
-            )
+            raise UnknownNameError("shape rule", name, [], "register_op_attr(name, 'FInferShape', rule) sets it")
         return rule
     builder = builder_of(name)
     if builder is None:

@@ -36,9 +36,7 @@ def profile_library(path: str | Path, capacity: int = 1 << 20) -> AbstractContex
         ArgumentError: the library writes no records, is already being profiled, or `capacity` is not positive.
         ParseError: the file is not a library of this project.
     """
-    sites = [
-        Site(**{**site, "sizes": tuple(site["sizes"])}) for site in inspect_library(path).facts["profile"]
-    ]
+    sites = [Site(**{**site, "sizes": tuple(site["sizes"])}) for site in inspect_library(path).facts["profile"]]
     address = None
     if sites:
         library = tvm_ffi.load_module(str(Path(path).resolve()))

@@ -319,9 +319,7 @@ class PyExprMutator(Constructs):
         """
         if self._builder is None:
             if self._given is None:
-                raise ArgumentError(
-                    f"{type(self).__name__}: there is no module: give it, {type(self).__name__}(mod)"
-                )
+                raise ArgumentError(f"{type(self).__name__}: there is no module: give it, {type(self).__name__}(mod)")
             self._builder = BlockBuilder(self._given.clone())
         return self._builder
 
@@ -347,15 +345,8 @@ class PyExprMutator(Constructs):
             return self._new_function(expr)
         walk = self._walk
         if walk is None:
-            raise ArgumentError(
-                f"{type(self).__name__}.visit_expr: visit a function of a module, not {expr!r} alone"
-            )
-        if (
-            isinstance(expr, Node)
-            and not isinstance(expr, SeqExpr)
-            and expr.is_view
-            and walk.is_new(expr.operation)
-        ):
+            raise ArgumentError(f"{type(self).__name__}.visit_expr: visit a function of a module, not {expr!r} alone")
+        if isinstance(expr, Node) and not isinstance(expr, SeqExpr) and expr.is_view and walk.is_new(expr.operation):
             return expr
         found = self._dispatch(expr)
         return expr if found is None else found

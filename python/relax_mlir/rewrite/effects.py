@@ -44,9 +44,7 @@ def make_effects_explicit(function: func.FuncOp) -> None:
         elif op.name == CallPackedOp.OPERATION_NAME:
             _own_arguments(op)
     calls = {
-        op
-        for op in ops_of(function.operation, CallPackedOp.OPERATION_NAME)
-        if _may_change(op) and not _is_updated(op)
+        op for op in ops_of(function.operation, CallPackedOp.OPERATION_NAME) if _may_change(op) and not _is_updated(op)
     }
     _make_explicit(entry_block(function), calls)
 
@@ -74,9 +72,7 @@ def _stands_before(defining: ir.Operation, call: ir.Operation) -> bool:
         return False
     op = next_op(defining)
     while op is not None and op != call:
-        if (
-            len(op.regions) or op.name == CallPackedOp.OPERATION_NAME
-        ):  # a call in another block is in a region
+        if len(op.regions) or op.name == CallPackedOp.OPERATION_NAME:  # a call in another block is in a region
             return False
         op = next_op(op)
     return True
@@ -159,9 +155,7 @@ def _after_call(call: ir.Operation) -> Updates:
     after: ir.Operation = call
     for value in tensors:
         with call.location, ir.InsertionPoint.after(after):
-            after = ir.Operation.create(
-                UpdatedOp.OPERATION_NAME, results=[value.type], operands=[given[value]]
-            )
+            after = ir.Operation.create(UpdatedOp.OPERATION_NAME, results=[value.type], operands=[given[value]])
         changed[value] = after.results[0]
     return changed
 
@@ -206,9 +200,7 @@ def is_needless_copy(distinct: ir.Operation) -> bool:
     """True if a `relax.distinct` is the only user of its operand, computed by a prim func in the same block."""
     value = distinct.operands[0]
     defining = defining_op(value)
-    made_here = (
-        defining is not None and defining.name == "relax.call_tir" and defining.block == distinct.block
-    )
+    made_here = defining is not None and defining.name == "relax.call_tir" and defining.block == distinct.block
     return made_here and has_one_use(value)
 
 
@@ -249,9 +241,7 @@ def _after_loop(op: ir.Operation, calls: Collection[ir.Operation]) -> Updates:
     types = [value.type for value in changed]
     results = [*(result.type for result in op.results), *types]
     with op.location, ir.InsertionPoint(op):
-        new = ir.Operation.create(
-            op.name, results=results, operands=[*op.operands, *changed], regions=len(op.regions)
-        )
+        new = ir.Operation.create(op.name, results=results, operands=[*op.operands, *changed], regions=len(op.regions))
     for index, updates in enumerate(rounds):
         block = op.regions[index].blocks[0]
         arguments = [block.add_argument(type_, op.location) for type_ in types]

@@ -153,9 +153,7 @@ Graph = Sequence[Sequence[int]]
 
 def needs_of(ops: Sequence[ir.Operation]) -> Graph:
     """The ops that must precede each op: those that define its operands, or symbols that it uses."""
-    positions: dict[ir.Value, int] = {
-        result: number for number, op in enumerate(ops) for result in op.results
-    }
+    positions: dict[ir.Value, int] = {result: number for number, op in enumerate(ops) for result in op.results}
     needs: list[list[int]] = []
     definers: dict[str, int] = {}
     for number, op in enumerate(ops):

@@ -119,9 +119,7 @@ def roots_of(target: Target) -> tuple[ir.Context, list[Any]]:
         return target.context, list(relax_functions(target))
     if isinstance(target, ir.Operation | ir.OpView):
         return target.context, [target]
-    raise ArgumentError(
-        f"visit: {target!r} ({type(target).__name__}) is neither a module, a function nor an op"
-    )
+    raise ArgumentError(f"visit: {target!r} ({type(target).__name__}) is neither a module, a function nor an op")
 
 
 def parameters(function: func.FuncOp) -> list[Var]:
@@ -302,9 +300,7 @@ def scratch_function(module: ir.Operation) -> func.FuncOp:
         return func.FuncOp(SCRATCH, ir.FunctionType.get([], []), visibility="private")
 
 
-def replacement(
-    given: Replacement, binding: Binding, name: str, replaced: Value | None = None
-) -> Value | None:
+def replacement(given: Replacement, binding: Binding, name: str, replaced: Value | None = None) -> Value | None:
     """The replacement of the result of a binding, or of `replaced`; None for an op without result, which is removed.
 
     Raises:
@@ -337,6 +333,4 @@ def _converted(given: Replacement, info: StructInfo, name: str) -> Value:
         if len(fields) != len(given):
             raise ArgumentError(f"{name} returns {len(given)} values for a binding of type {info}")
         return make_tuple(*(_converted(g, f, name) for g, f in zip(given, fields, strict=True)))
-    raise ArgumentError(
-        f"{name} returns {given!r} ({type(given).__name__}), expected None, a value, or several"
-    )
+    raise ArgumentError(f"{name} returns {given!r} ({type(given).__name__}), expected None, a value, or several")

@@ -86,10 +86,7 @@ def fit(value: Value, wanted: StructInfo, what: str) -> Value:
     if isinstance(given, Tuple) and isinstance(wanted, Tuple) and len(given.fields) == len(wanted.fields):
         fields = [tuple_get_item(value, index) for index in range(len(given.fields))]
         return make_tuple(
-            *(
-                fit(f, w, f"{what}, field {i}")
-                for i, (f, w) in enumerate(zip(fields, wanted.fields, strict=True))
-            )
+            *(fit(f, w, f"{what}, field {i}") for i, (f, w) in enumerate(zip(fields, wanted.fields, strict=True)))
         )
     if isinstance(given, Tensor) and isinstance(wanted, Tensor):
         return _fit_tensor(value, given, wanted, what)
@@ -181,9 +178,7 @@ class Replacer:
         for item in reversed(emitted):
             self._bury([item])
 
-    def _replace(
-        self, op: ir.Operation, new: ir.Value, uses: Sequence[tuple[ir.Operation, int]], wraps: bool
-    ) -> None:
+    def _replace(self, op: ir.Operation, new: ir.Value, uses: Sequence[tuple[ir.Operation, int]], wraps: bool) -> None:
         old = op.results[0]
         self.count += 1
         for user, number in uses:
@@ -237,9 +232,7 @@ class Replacer:
             user = use.owner.operation
             if user.name.startswith("relax.") or user.name == TUPLE or has_trait(user, EndsBlock):
                 continue
-            user.operands[use.operand_number] = self._fitted(
-                value, old_type, user, f"the operand of {user.name}"
-            )
+            user.operands[use.operand_number] = self._fitted(value, old_type, user, f"the operand of {user.name}")
 
     def refresh(self, op: ir.Operation) -> None:
         """Deduce the types of `op` again if the types of its operands have changed."""
@@ -284,9 +277,7 @@ class Replacer:
             given = [struct_info(end.operands[index].type) for end in yields]
             agreed = given[0] if all(info == given[0] for info in given) else struct_info(result.type)
             for end in yields:
-                end.operands[index] = self._fitted(
-                    end.operands[index], agreed.to_type(), end, "the result of a branch"
-                )
+                end.operands[index] = self._fitted(end.operands[index], agreed.to_type(), end, "the result of a branch")
             infos.append(agreed)
         return infos
 
@@ -303,9 +294,7 @@ class Replacer:
                 if end.name != "scf.yield":
                     continue
                 for index, type_ in enumerate(types):
-                    end.operands[index] = self._fitted(
-                        end.operands[index], type_, end, f"what {op.name} carries on"
-                    )
+                    end.operands[index] = self._fitted(end.operands[index], type_, end, f"what {op.name} carries on")
 
     def _keep_result(self, op: ir.Operation) -> None:
         """Fit the result of a nested function to its declared type, on which its callers rely."""
@@ -327,9 +316,7 @@ class Replacer:
                 what = f"the result of function '{function.name.value}'"
                 op.operands[index] = self._fitted(value, declared, op, what)
             results.append(op.operands[index].type)
-        function.attributes["function_type"] = ir.TypeAttr.get(
-            ir.FunctionType.get(list(function.type.inputs), results)
-        )
+        function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(list(function.type.inputs), results))
 
     @staticmethod
     def _fitted(value: ir.Value, wanted: ir.Type, user: ir.Operation, what: str) -> ir.Value:

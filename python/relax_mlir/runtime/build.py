@@ -123,9 +123,7 @@ def build(
     expect("build: 'instruments'", instruments, list | tuple, "a list of PassInstruments")
     expect("build: 'profile'", profile, bool, "True or False")
     if exec_mode not in EXEC_MODES:
-        raise ArgumentError(
-            f"build: exec_mode is {exec_mode!r}, expected one of {', '.join(map(repr, EXEC_MODES))}"
-        )
+        raise ArgumentError(f"build: exec_mode is {exec_mode!r}, expected one of {', '.join(map(repr, EXEC_MODES))}")
     target = Target.parse(target)
     _require_host(target)
     target = target.runnable_here()

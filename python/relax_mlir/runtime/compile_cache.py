@@ -67,11 +67,7 @@ class CacheEntry:
         """Return the arrays that the code reads, for a module with these `constants`."""
         found = []
         for record in self.table:
-            base = (
-                to_numpy(constants[record["constant"]])
-                if "constant" in record
-                else self.arrays[record["array"]]
-            )
+            base = to_numpy(constants[record["constant"]]) if "constant" in record else self.arrays[record["array"]]
             found.append((base, Layout(**record["layout"])))
         return in_layout(found)
 
@@ -128,12 +124,7 @@ class CacheSlot:
         Return None if nothing is cached: the cache is disabled, objects for this machine cannot be loaded, instruments
         are attached, or users' strategies are registered.
         """
-        if (
-            not SUPPORTED
-            or not cache_store.enabled()
-            or PassContext.current().instruments
-            or any_registered()
-        ):
+        if not SUPPORTED or not cache_store.enabled() or PassContext.current().instruments or any_registered():
             return None
         return CacheSlot(cache_key(source, target, variant), constants)
 
@@ -154,6 +145,4 @@ class CacheSlot:
         """Store a compilation. Return False if it has no objects or cannot be stored."""
         if not objects:
             return False
-        return cache_store.store(
-            self.key, CacheEntry.of(objects, interface, table, self.constants).to_bytes()
-        )
+        return cache_store.store(self.key, CacheEntry.of(objects, interface, table, self.constants).to_bytes())

@@ -106,9 +106,7 @@ def compile_native(mod: IRModule, target: Target, slot: CacheSlot | None, option
     return _verified(mod, target, slot, options, is_whole=True)
 
 
-def _verified(
-    mod: IRModule, target: Target, slot: CacheSlot | None, options: Options, is_whole: bool
-) -> Executable:
+def _verified(mod: IRModule, target: Target, slot: CacheSlot | None, options: Options, is_whole: bool) -> Executable:
     failure = ""
     if not is_observed():
         try:
@@ -182,9 +180,7 @@ def _compile_with(
     context = PassContext.current()
     # The second attempt ignores cached code, which may call symbols that this process lacks.
     is_kept = slot is not None and not verify_each and not is_whole
-    compiler = PartCompiler(
-        shared_libraries(), context.opt_level, is_kept, low_precision, FunctionCpu.of(target)
-    )
+    compiler = PartCompiler(shared_libraries(), context.opt_level, is_kept, low_precision, FunctionCpu.of(target))
     linked: list[Kernel] = []
     cached = None if verify_each or is_whole else (kernel_store.load if is_kept else _no_cache)
     with compiler, kernels_from(cached):
@@ -215,9 +211,7 @@ def _compile_with(
         flat = _verified_to_llvm(work, to_llvm, seconds) if verify_each else work
         started = perf_counter()
         build_setup.begin_step(MACHINE_CODE)
-        code, objects = (
-            linked_by_llvm(flat.mlir, context.opt_level) if is_whole else compile_rest(flat.mlir, compiler)
-        )
+        code, objects = linked_by_llvm(flat.mlir, context.opt_level) if is_whole else compile_rest(flat.mlir, compiler)
         if is_kept:
             _save_kernels(linked, compiler)
         interface = facts.with_entries_of(flat.mlir)

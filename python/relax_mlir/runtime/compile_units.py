@@ -145,9 +145,7 @@ def _steps(kind: _Kind) -> Iterator[_Steps]:
 
 def _run(passes: PassPipeline, module: ir.Module) -> None:
     if not passes.run(module):
-        raise CompileError(
-            "a part of the module cannot be lowered to the LLVM dialect (MLIR's message is on stderr)"
-        )
+        raise CompileError("a part of the module cannot be lowered to the LLVM dialect (MLIR's message is on stderr)")
 
 
 def _require_llvm(module: ir.Module) -> None:
@@ -175,9 +173,7 @@ def _hide_behind_aliases(module: ir.Module, exported: Sequence[str], used: Seque
     """
     functions = {symbol_name(op): op for op in module.body.operations}
     with module.context, ir.Location.unknown(), ir.InsertionPoint(module.body):
-        internal, external = (
-            ir.Attribute.parse(f"#llvm.linkage<{kind}>") for kind in ("internal", "external")
-        )
+        internal, external = (ir.Attribute.parse(f"#llvm.linkage<{kind}>") for kind in ("internal", "external"))
         # LLVM infers the type of an alias from the function.
         type_, pointer = ir.Type.parse("!llvm.func<void ()>"), ir.Type.parse("!llvm.ptr")
         for name in exported:
@@ -304,9 +300,7 @@ def compile_threads() -> int:
     if text is None:
         return usable_cpus()
     if not text.isdecimal() or int(text) < 1:
-        raise ArgumentError(
-            f"the environment variable {THREADS} is {text!r}, expected a whole number from 1 on"
-        )
+        raise ArgumentError(f"the environment variable {THREADS} is {text!r}, expected a whole number from 1 on")
     return int(text)
 
 
@@ -516,9 +510,7 @@ def require_symbols(module: ir.Module, libraries: Sequence[str], external: Seque
     `external`: functions that other code defines, which are not checked.
     """
     declared = [
-        symbol_name(op)
-        for op in module.body.operations
-        if isinstance(op, llvm.LLVMFuncOp) and not op.regions[0].blocks
+        symbol_name(op) for op in module.body.operations if isinstance(op, llvm.LLVMFuncOp) and not op.regions[0].blocks
     ]
     missing = [
         name
@@ -540,9 +532,7 @@ def _loaded(libraries: tuple[str, ...]) -> tuple[ctypes.CDLL, ...]:
 # Compile a module of level F or L to machine code in this process.
 
 
-def compile_module(
-    module: ir.Module, opt_level: int, low_precision: bool = True
-) -> tuple[MachineCode, list[bytes]]:
+def compile_module(module: ir.Module, opt_level: int, low_precision: bool = True) -> tuple[MachineCode, list[bytes]]:
     """Compile a module of level F or L; return its code and its object files, if LLVM has not linked it.
 
     Args:

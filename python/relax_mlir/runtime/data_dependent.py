@@ -37,9 +37,7 @@ def _empty(name: str, shape: object, dtype: str) -> tvm_ffi.Tensor:
     assert isinstance(shape, Sequence)
     sizes = tuple(int(size) for size in shape)
     if any(size < 0 for size in sizes):
-        raise ShapeError(
-            f"call_tir of '{name}': the shape of the result is {sizes}, with a negative dimension"
-        )
+        raise ShapeError(f"call_tir of '{name}': the shape of the result is {sizes}, with a negative dimension")
     return to_ffi(np.empty(sizes, dtypes.dtype(dtype).numpy))
 
 
@@ -56,9 +54,7 @@ def unique(
     """See `UniqueOp`; `place` is the location of the op. Raises `ShapeError` if the axis is out of range."""
     array = to_numpy(x)
     if axis is not None and not -array.ndim <= axis < array.ndim:
-        raise ShapeError(
-            f"unique: axis {axis} is out of range for a tensor of rank {array.ndim} (at {place})"
-        )
+        raise ShapeError(f"unique: axis {axis} is out of range for a tensor of rank {array.ndim} (at {place})")
     found = distinct(array, sorted, axis)
     first = found[0]
     values = np.take(array.reshape(-1) if axis is None else array, first, axis=axis or 0)

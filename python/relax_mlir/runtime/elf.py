@@ -211,9 +211,7 @@ class LoadedObject:
         for place, section in zip(parsed.sections["address"], parsed.sections, strict=True):
             if section["flags"] & _ALLOCATE and section["type"] != NOBITS:
                 start, length = int(section["offset"]), int(section["size"])
-                self._image[int(place) : int(place) + length] = np.frombuffer(
-                    parsed.data, np.uint8, length, start
-                )
+                self._image[int(place) : int(place) + length] = np.frombuffer(parsed.data, np.uint8, length, start)
         self._addresses = _own_addresses(parsed, base)
         shown = (parsed.symbols["section"] != _UNDEFINED) & (parsed.symbols["info"] >> 4 != 0)
         self._defined = {parsed.names[i]: int(self._addresses[i]) for i in np.flatnonzero(shown)}
@@ -287,9 +285,7 @@ def _layout(parsed: _Object) -> tuple[list[tuple[int, int]], int, int]:
     places = [0] * len(sizes)
     groups: list[tuple[int, int]] = []
     at = table = stubs = 0
-    for number, chosen in enumerate(
-        (allocated & code, allocated & ~code & ~writable, allocated & ~code & writable)
-    ):
+    for number, chosen in enumerate((allocated & code, allocated & ~code & ~writable, allocated & ~code & writable)):
         start = at
         for i in np.flatnonzero(chosen).tolist():
             at = _round_up(at, max(1, aligns[i]))
@@ -375,9 +371,7 @@ def _relocate(
             value = value - here
         width = _WIDTHS[type]
         if type == _CALL:
-            by_stub = (
-                np.uint64(base + stubs) + index.astype(np.uint64) * np.uint64(_STUB_BYTES) + addend - here
-            )
+            by_stub = np.uint64(base + stubs) + index.astype(np.uint64) * np.uint64(_STUB_BYTES) + addend - here
             value = np.where(_reaches(value), value, by_stub)
         if width == 4 and not _reaches(value).all():
             far = parsed.names[int(index[~_reaches(value)][0])]

@@ -117,9 +117,7 @@ class Interface:
     @staticmethod
     def of_source(module: ir.Module, target: str, source: str) -> Interface:
         """The facts known before lowering: symbol bounds, the target, and the module's hash."""
-        every = {
-            op.name.value: read_bounds(op) for op in module.body.operations if isinstance(op, func.FuncOp)
-        }
+        every = {op.name.value: read_bounds(op) for op in module.body.operations if isinstance(op, func.FuncOp)}
         return Interface({}, {}, bounds=_as_lists(every), target=target, source=source)
 
     def as_json(self) -> dict[str, Any]:
@@ -159,9 +157,7 @@ class Interface:
 
 
 def _as_lists(bounds: Mapping[str, Bounds]) -> dict[str, dict[str, list[int | None]]]:
-    return {
-        name: {symbol: list(pair) for symbol, pair in each.items()} for name, each in bounds.items() if each
-    }
+    return {name: {symbol: list(pair) for symbol, pair in each.items()} for name, each in bounds.items() if each}
 
 
 class Engine:
@@ -255,9 +251,7 @@ class CompiledFunction(NativeFunction):
         arrays overlap each other; ShapeError, DTypeError: an array does not fit.
         """
         if len(args) != self.inputs:
-            raise ArgumentError(
-                f"{self.name}: call_into takes out and {self.inputs} arguments; got {len(args)}"
-            )
+            raise ArgumentError(f"{self.name}: call_into takes out and {self.inputs} arguments; got {len(args)}")
         outs = out if isinstance(out, tuple | list) else (out,)
         if not outs:
             raise ArgumentError(f"{self.name}: call_into takes an array per result; got none")
@@ -310,9 +304,7 @@ class Executable(Mapping[str, CompiledFunction]):
         names = list(self)
         if len(names) != 1:
             listed = ", ".join(names) or "none"
-            raise ArgumentError(
-                f"the executable has the functions {listed}: call one by its name, as in ex['main'](…)"
-            )
+            raise ArgumentError(f"the executable has the functions {listed}: call one by its name, as in ex['main'](…)")
         return self[names[0]](*args)
 
     def profile(self, capacity: int = 1 << 20) -> AbstractContextManager[Profile]:

@@ -60,9 +60,7 @@ def wrong_calls(cls: type, call: Callable[..., Any], probe: int, give: int) -> s
     """
 
     methods = {SLOW: lambda _, *args: (WITH_CARE, args), REFUSED: lambda _, *args: args}
-    functions: list[Any] = [
-        object.__new__(type("Probe", (cls,), {"__slots__": (), **methods})) for _ in range(2)
-    ]
+    functions: list[Any] = [object.__new__(type("Probe", (cls,), {"__slots__": (), **methods})) for _ in range(2)]
     for function, bits in zip(functions, (0, HANDLE_BIT), strict=True):
         setattr(function, ENTRY, probe + bits)
         setattr(function, FFI, lambda *args: (WITHOUT_CARE, args))
@@ -84,11 +82,7 @@ def wrong_calls(cls: type, call: Callable[..., Any], probe: int, give: int) -> s
             same = isinstance(found, tuple) and len(found) == 2 and found[0] is mark
             if not same or len(found[1]) != len(arguments) or any(map(_differ, found[1], arguments)):
                 return f"a call with {_text(arguments)} does not go through the FFI as it should"
-    return (
-        _wrong_refusal(function, call)
-        or _wrong_result(function, call, give)
-        or _wrong_array(function, call, give)
-    )
+    return _wrong_refusal(function, call) or _wrong_result(function, call, give) or _wrong_array(function, call, give)
 
 
 def _wrong_result(function: Any, call: Callable[..., Any], give: int) -> str | None:  # noqa: ANN401 - an instance of a class
@@ -250,9 +244,7 @@ def _differ(one: object, other: object) -> bool:
 
 
 def _text(arguments: Sequence[Any]) -> str:
-    return ", ".join(
-        f"{getattr(a, 'dtype', type(a).__name__)}{list(getattr(a, 'shape', ()))}" for a in arguments
-    )
+    return ", ".join(f"{getattr(a, 'dtype', type(a).__name__)}{list(getattr(a, 'shape', ()))}" for a in arguments)
 
 
 # Self-test of calls by generated code with torch tensors.

@@ -83,9 +83,7 @@ def _dumped(engine: int) -> bytes:
 @contextmanager
 def _engine(module: ir.Module, libraries: Sequence[str], opt_level: int) -> Iterator[int]:
     paths = (capi.Text * len(libraries))(*map(capi.text, libraries))
-    engine = _library().mlirExecutionEngineCreate(
-        capi.pointer(module), opt_level, len(libraries), paths, True, True
-    )
+    engine = _library().mlirExecutionEngineCreate(capi.pointer(module), opt_level, len(libraries), paths, True, True)
     if not engine:
         raise CompileError("LLVM cannot compile the module (its message is on stderr)")
     try:
@@ -144,9 +142,7 @@ class JitCode:
     def address(self, name: str) -> int:
         address = library().mlirExecutionEngineLookup(pointer(self._engine), text(name))
         if not address:
-            raise CompileError(
-                f"the native code of {name} could not be linked (the linker's message is above)"
-            )
+            raise CompileError(f"the native code of {name} could not be linked (the linker's message is above)")
         return int(address)
 
 

@@ -138,9 +138,7 @@ def _initial_limit() -> int:
     if text is None:
         return min(DEFAULT_LIMIT, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4)
     if not text.isdecimal() or int(text) >= 1 << 62:
-        raise ArgumentError(
-            f"the environment variable {LIMIT_VARIABLE} is {text!r}, expected a number of bytes"
-        )
+        raise ArgumentError(f"the environment variable {LIMIT_VARIABLE} is {text!r}, expected a number of bytes")
     return int(text)
 
 

@@ -164,9 +164,7 @@ def tensor_offsets() -> tuple[int, int]:
     tensor = tvm_ffi.from_dlpack(np.zeros(1, np.float32))
     size, handle = tvm_ffi.Tensor.__basicsize__, tensor.__chandle__()
     of = f"of tensors of the TVM FFI {tvm_ffi.__version__}"
-    return _place(tensor, size, handle, f"handle {of}"), _place(
-        tensor, size, handle + OBJECT_BYTES, f"view {of}"
-    )
+    return _place(tensor, size, handle, f"handle {of}"), _place(tensor, size, handle + OBJECT_BYTES, f"view {of}")
 
 
 def constructor(cls: type) -> int:
@@ -370,9 +368,7 @@ def _offset(objects: Sequence[int], size: int, words: Sequence[int], what: str) 
         found = _read(address, size)
         places &= {8 * i for i, each in enumerate(found) if each == word}
     if len(places) != 1:
-        raise UnknownLayoutError(
-            f"the {what} is not where it is looked for in torch ({len(places)} places found)"
-        )
+        raise UnknownLayoutError(f"the {what} is not where it is looked for in torch ({len(places)} places found)")
     return places.pop()
 
 

@@ -101,9 +101,7 @@ def register_functions() -> None:
     """Register all functions of the runtime; idempotent."""
     for name in HOMES:
         if name not in _functions:
-            tvm_ffi.register_global_func(
-                name, keep_errors(functools.partial(_first_call, name)), override=True
-            )
+            tvm_ffi.register_global_func(name, keep_errors(functools.partial(_first_call, name)), override=True)
 
 
 def _first_call(name: str, *arguments: object) -> Any:  # noqa: ANN401 - what the function returns

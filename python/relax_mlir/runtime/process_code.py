@@ -23,9 +23,7 @@ def state_address(text: str, function: str, opt_level: int = 2) -> int:
     return pointer_from(load_code(text, (function,), opt_level), function)
 
 
-def load_code(
-    text: str, functions: Sequence[str], opt_level: int = 2, has_checks: bool = False
-) -> MachineCode:
+def load_code(text: str, functions: Sequence[str], opt_level: int = 2, has_checks: bool = False) -> MachineCode:
     """Load the code of a module permanently.
 
     Args:

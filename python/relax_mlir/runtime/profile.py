@@ -321,9 +321,7 @@ def recording(
     as long as the code.
     """
     if not sites:
-        raise ArgumentError(
-            "profile: the executable writes no records; build it with rx.build(mod, profile=True)"
-        )
+        raise ArgumentError("profile: the executable writes no records; build it with rx.build(mod, profile=True)")
     if not isinstance(capacity, int) or capacity < 1:
         raise ArgumentError(f"profile: 'capacity' must be a positive number of words, not {capacity!r}")
     if address is None:

@@ -97,9 +97,7 @@ class OpRequest:
             return found
 
         infos = tuple(
-            Tensor(renamed(info.shape), info.dtype)
-            if isinstance(info, Tensor)
-            else Shape(renamed(info.values))
+            Tensor(renamed(info.shape), info.dtype) if isinstance(info, Tensor) else Shape(renamed(info.values))
             for info in self.infos
         )
         nameless = tuple((name, 0) for name, _ in self.symbols)
@@ -108,10 +106,7 @@ class OpRequest:
     def grouped(self, items: Sequence[StructInfo]) -> list[StructInfo]:
         """Return one struct info per operand of the op."""
         rest = iter(items)
-        return [
-            next(rest) if count is None else Tuple(list(itertools.islice(rest, count)))
-            for count in self.grouping
-        ]
+        return [next(rest) if count is None else Tuple(list(itertools.islice(rest, count))) for count in self.grouping]
 
     def op_class(self) -> type[RelaxOp]:
         """The class of the op."""
@@ -259,9 +254,7 @@ def _short(name: str) -> str:
     return name.removeprefix("relax.")
 
 
-def _request(
-    name: str, attributes: str, grouping: str, symbols: str, described: Sequence[Description]
-) -> OpRequest:
+def _request(name: str, attributes: str, grouping: str, symbols: str, described: Sequence[Description]) -> OpRequest:
     names = symbols.split(",") if symbols else []
     values = described[-1][1] if names else ()
     infos = tuple(_info(name, *item) for item in (described[:-1] if names else described))

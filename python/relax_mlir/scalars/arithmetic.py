@@ -144,11 +144,7 @@ def convert(source: DType, target: DType, value: Scalar) -> Scalar:
     if target.kind == "bool":
         return is_true(compute_dtype(source), widen(source, value))
     if source.is_float:
-        return (
-            _float_to_float(source, target, value)
-            if target.is_float
-            else _float_to_int(source, target, value)
-        )
+        return _float_to_float(source, target, value) if target.is_float else _float_to_int(source, target, value)
     return _int_to_float(source, target, value) if target.is_float else _int_to_int(source, target, value)
 
 

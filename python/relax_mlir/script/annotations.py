@@ -37,9 +37,7 @@ def attribute_of(node: ast.Attribute, value: Value) -> Any:  # noqa: ANN401 - di
     if node.attr in ("dtype", "ndim") and isinstance(info, Tensor):
         found = value.dtype if node.attr == "dtype" else value.ndim
         if found is None:
-            raise Problem(
-                node, f"the value is {info}: its {node.attr} is known at run time only", "ShapeError"
-            )
+            raise Problem(node, f"the value is {info}: its {node.attr} is known at run time only", "ShapeError")
         return found
     if node.attr in ATTRIBUTES and not hasattr(op, node.attr):
         hint = f"write {ATTRIBUTES[node.attr].format(text)}"
@@ -145,9 +143,7 @@ def _dims_of_value(node: ast.expr, value: Value, scope: Scope) -> list[Dim | Non
         raise Problem.of(node, error) from None
     assert isinstance(info, Shape)
     if info.values is None:
-        message = (
-            f"the rank of '{ast.unparse(node)}' is unknown: declare it, R.Shape(ndim=…), or match_shape it"
-        )
+        message = f"the rank of '{ast.unparse(node)}' is unknown: declare it, R.Shape(ndim=…), or match_shape it"
         raise Problem(node, message, "ShapeError")
     scope.add_symbols(symbols_of(info.values))
     return list(info.values)
@@ -251,11 +247,7 @@ class _Captured(_Functions):
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         """``x.shape[0]``."""
         base, index = node.value, node.slice
-        if (
-            not isinstance(base, ast.Attribute)
-            or base.attr != "shape"
-            or not isinstance(base.value, ast.Name)
-        ):
+        if not isinstance(base, ast.Attribute) or base.attr != "shape" or not isinstance(base.value, ast.Name):
             return node
         value, position = self.scope.lookup(base.value), _position(index)
         if not isinstance(value, Value) or position is None:
@@ -364,9 +356,7 @@ def read_annotation(node: ast.expr, scope: Scope) -> StructInfo:
     if path is not None and path[0] == "T" and path[1] in DTYPES and not (arguments or keywords):
         return _scalar(path[1])
     if path is None or path[0] != "R":
-        raise Problem(
-            node, "expected an annotation: R.Tensor, R.Shape, R.Prim, R.Tuple, R.Callable or R.Object"
-        )
+        raise Problem(node, "expected an annotation: R.Tensor, R.Shape, R.Prim, R.Tuple, R.Callable or R.Object")
     kind = ALIASES.get(path[1], path[1])
     if kind not in KINDS:
         raise Problem.of(head, UnknownNameError("annotation", f"R.{kind}", [f"R.{k}" for k in KINDS]))
@@ -439,9 +429,7 @@ def _is_integer(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, int)
 
 
-def _read(
-    kind: str, node: ast.expr, arguments: list[ast.expr], named: dict[str, ast.expr], scope: Scope
-) -> StructInfo:
+def _read(kind: str, node: ast.expr, arguments: list[ast.expr], named: dict[str, ast.expr], scope: Scope) -> StructInfo:
     limit = {"Tensor": 3, "Shape": 1, "Prim": 1, "Object": 0, "Callable": 3}.get(kind)
     if limit is not None and len(arguments) > limit:
         raise Problem(node, f"R.{kind} takes at most {limit} arguments, {len(arguments)} given")
@@ -469,9 +457,7 @@ def _scalar(dtype: str) -> StructInfo:
     return Prim() if dtype == "int64" else Tensor((), dtype)
 
 
-def _callable(
-    node: ast.expr, arguments: list[ast.expr], named: dict[str, ast.expr], scope: Scope
-) -> Callable:
+def _callable(node: ast.expr, arguments: list[ast.expr], named: dict[str, ast.expr], scope: Scope) -> Callable:
     parts = dict(zip(("params", "result", "pure"), arguments, strict=False)) | named
     flag = parts.get("pure", ast.Constant(False))
     if not isinstance(flag, ast.Constant) or not isinstance(flag.value, bool):

@@ -284,9 +284,7 @@ def _inplace_arguments(expressions: Expressions, node: ast.expr) -> Value:
 
 
 def _is_tuple(given: object) -> bool:
-    return (
-        isinstance(given.struct_info, Tuple) if isinstance(given, Value) else isinstance(given, tuple | list)
-    )
+    return isinstance(given.struct_info, Tuple) if isinstance(given, Value) else isinstance(given, tuple | list)
 
 
 def assertion(calls: Calls, expressions: Expressions, node: ast.Call) -> None:
@@ -475,9 +473,7 @@ def closure_of(calls: Calls, expressions: Expressions, node: ast.Call) -> Value:
     """``R.make_closure(cls.f, (y,), R.Callable(...))``: binds the last parameters of a function."""
     from relax_mlir.script.function_calls import OUT, named_arguments
 
-    parts = named_arguments(
-        node, ("callee", "captured", "out"), 2, {**OUT, "func": "callee", "args": "captured"}
-    )
+    parts = named_arguments(node, ("callee", "captured", "out"), 2, {**OUT, "func": "callee", "args": "captured"})
     callee = calls.callee(parts["callee"])
     if callee is None:
         raise Problem(parts["callee"], "make_closure takes a function of the module: write cls.f")
@@ -706,9 +702,7 @@ class Calls:
         fields = expressions.elements(list(args))
 
         def build() -> Value:  # integers and symbols are separate arguments here, not a shape
-            return make_tuple(
-                *(prim_value(f) if type(f) is int else expressions.relax_value(node, f) for f in fields)
-            )
+            return make_tuple(*(prim_value(f) if type(f) is int else expressions.relax_value(node, f) for f in fields))
 
         return expressions.apply(node, build)
 
@@ -777,9 +771,7 @@ class Calls:
             raise Problem(node, f"R.op: {name} takes attributes={{{listed}}}", "ArgumentError")
         for key, value in attributes.items():
             if not isinstance(value, ir.Attribute):
-                message = (
-                    f"R.op: attribute '{key}' is {value!r}; write I.attribute(\"…\") with MLIR's text of it"
-                )
+                message = f"R.op: attribute '{key}' is {value!r}; write I.attribute(\"…\") with MLIR's text of it"
                 raise Problem(node, message, "ArgumentError")
 
         def build() -> Value:
@@ -804,9 +796,7 @@ def _array(value: Sequence[Any], dtype: str | None) -> np.ndarray[Any, Any]:
     return found
 
 
-def emit(
-    cls: type[RelaxOp], operands: Value, attributes: dict[str, ir.Attribute], result: StructInfo
-) -> Value:
+def emit(cls: type[RelaxOp], operands: Value, attributes: dict[str, ir.Attribute], result: StructInfo) -> Value:
     """Emit an op on one tuple with the result type of its callee."""
     return create(cls, [operands], attributes, [result])[0]
 
@@ -878,17 +868,11 @@ def number(expressions: Expressions, node: ast.Call, kind: str) -> Any:  # noqa:
     if kind in IMMEDIATE and len(node.args) == 2 and not node.keywords:
         dtype = node.args[0].value if isinstance(node.args[0], ast.Constant) else None
         if dtype not in IMMEDIATE[kind]:
-            raise Problem(
-                node, f"the first argument of T.{kind} is one of {', '.join(IMMEDIATE[kind])}", "DTypeError"
-            )
-        return number(
-            expressions, ast.copy_location(ast.Call(node.func, node.args[1:], []), node), str(dtype)
-        )
+            raise Problem(node, f"the first argument of T.{kind} is one of {', '.join(IMMEDIATE[kind])}", "DTypeError")
+        return number(expressions, ast.copy_location(ast.Call(node.func, node.args[1:], []), node), str(dtype))
     if kind not in (*INTEGERS, *FLOATS, "bool"):
         hint = "stands in the body of a function with @T.prim_func"
-        raise Problem(
-            node, f"T.{kind} {hint}" if kind not in NAMED else f"a symbol is declared by `m = T.{kind}(…)`"
-        )
+        raise Problem(node, f"T.{kind} {hint}" if kind not in NAMED else f"a symbol is declared by `m = T.{kind}(…)`")
     if len(node.args) != 1 or node.keywords:
         raise Problem(node, f"a symbol is declared on a line of its own: `m = T.{kind}()`")
     found = expressions.evaluate(node.args[0])

@@ -245,9 +245,7 @@ def _finish(
     return [Value(result) for result in final.results]
 
 
-def _merged(
-    node: ast.If, branches: Sequence[Block], rebound: Sequence[str], later: Container[str]
-) -> list[str]:
+def _merged(node: ast.If, branches: Sequence[Block], rebound: Sequence[str], later: Container[str]) -> list[str]:
     """Return the names to merge after an `if`.
 
     These are names that both branches bind and that are read later or bound last in both, and the `rebound` names,
@@ -326,9 +324,7 @@ def _refuse(block: Block, node: ast.For | ast.While) -> None:
     if block.in_dataflow:
         raise Problem(node, "a dataflow block has no control flow; close it before the loop")
     if node.orelse:
-        raise Problem(
-            node.orelse[0], "the `else` of a loop has no meaning without `break`: write it after the loop"
-        )
+        raise Problem(node.orelse[0], "the `else` of a loop has no meaning without `break`: write it after the loop")
 
 
 def _range(block: Block, node: ast.expr) -> tuple[Any, Any, Any]:
@@ -362,9 +358,7 @@ def _bound(block: Block, node: ast.expr) -> Any:  # noqa: ANN401 - an int, an ex
     if isinstance(found, int) and not isinstance(found, bool):
         return found
     what = found.struct_info if isinstance(found, Value) else repr(found)
-    raise Problem(
-        node, f"`{ast.unparse(node)}` is {what}; a range takes ints, symbols and integers", "ArgumentError"
-    )
+    raise Problem(node, f"`{ast.unparse(node)}` is {what}; a range takes ints, symbols and integers", "ArgumentError")
 
 
 def _carried(block: Block, node: ast.For | ast.While, needed: set[str], later: Container[str]) -> list[str]:
@@ -385,9 +379,7 @@ def _initial(block: Block, node: ast.expr, names: Sequence[str]) -> list[Value]:
             raise Poisoned(name)
         if isinstance(value, float | bool):
             kind = "bool" if isinstance(value, bool) else "float32"
-            message = (
-                f"the loop carries '{name}', which is a Python number: write R.const({value}, \"{kind}\")"
-            )
+            message = f"the loop carries '{name}', which is a Python number: write R.const({value}, \"{kind}\")"
             raise Problem(node, message, "DTypeError")
         if isinstance(value, int):
             value = block.expressions.apply(node, structure.as_integer, "loop", value)
@@ -438,9 +430,7 @@ def _leave(block: Block, node: ast.For | ast.While, names: Sequence[str], result
     scope = block.expressions.scope
     for name in assigned(node.body):
         if name not in scope.values:
-            scope.hidden[name] = (
-                "is bound in the loop only; bind it before the loop, so that the loop carries it"
-            )
+            scope.hidden[name] = "is bound in the loop only; bind it before the loop, so that the loop carries it"
     if isinstance(node, ast.For) and isinstance(node.target, ast.Name):
         scope.hidden.setdefault(node.target.id, "is the variable of a loop that has ended")
     for name, result in zip(names, results, strict=True):

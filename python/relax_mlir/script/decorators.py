@@ -82,9 +82,7 @@ def _function(definition: Callable[..., Any], frame: FrameType) -> Any:  # noqa:
     source = Source.of(definition, frame)
     node = source.tree().body[0]
     assert isinstance(node, ast.FunctionDef)
-    return ModuleParser(source, _captured(frame, [definition]), runs_python=True).functions(
-        [node], [], "Module"
-    )
+    return ModuleParser(source, _captured(frame, [definition]), runs_python=True).functions([node], [], "Module")
 
 
 def _captured(frame: FrameType, members: Iterable[Any]) -> Mapping[str, Any]:

@@ -53,9 +53,7 @@ def branch_condition(expressions: Expressions, node: ast.expr) -> ir.Value | boo
     info = value.struct_info
     if not isinstance(info, Tensor) or info.shape != () or str(info.dtype) != "bool":
         hint = f"; compare it, as in `{ast.unparse(node)} != 0`" if structure.is_integer(value) else ""
-        raise Problem(
-            node, f"the condition is {info}, expected a bool tensor of rank 0{hint}", "ArgumentError"
-        )
+        raise Problem(node, f"the condition is {info}, expected a bool tensor of rank 0{hint}", "ArgumentError")
     result: ir.Value | bool = expressions.apply(node, flag_of, "if", value)
     return result
 
@@ -157,9 +155,7 @@ def _integer(expressions: Expressions, part: ast.expr) -> Dim:
         return found
     if structure.is_integer(found):
         text = ast.unparse(part)
-        raise Problem(
-            part, f"`{text}` is known at run time only; R.match_shape({text}, (i,)) gives it a symbol"
-        )
+        raise Problem(part, f"`{text}` is known at run time only; R.match_shape({text}, (i,)) gives it a symbol")
     if isinstance(found, Value):
         raise Problem(part, "an index is an integer; R.take takes the elements that a tensor of indices says")
     raise Problem(part, f"`{ast.unparse(part)}` is no index: an integer, a slice, `...` or None")
@@ -187,8 +183,7 @@ UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.Invert: operator.invert,
 }
 NO_CONSTANTS = (
-    "it has none: give them, parse(text, constants=script_constants(mod)), "
-    "or keep the module with IRModule.save"
+    "it has none: give them, parse(text, constants=script_constants(mod)), or keep the module with IRModule.save"
 )
 COMPREHENSION = "comprehensions are not unrolled: write the elements out, or a loop that carries a value"
 INSTEAD: dict[type[ast.expr], str] = {
@@ -251,9 +246,7 @@ class Expressions:
         """Evaluate to a Relax value, a tuple or list of values, a symbolic expression or a Python constant."""
         method = getattr(self, f"visit_{type(node).__name__}", None)
         if method is None:
-            what = INSTEAD.get(
-                type(node), f"the expression `{ast.unparse(node)[:40]}` is not part of the script"
-            )
+            what = INSTEAD.get(type(node), f"the expression `{ast.unparse(node)[:40]}` is not part of the script")
             raise Problem(node, what, "UnsupportedError" if type(node) is ast.Lambda else "ScriptError")
         found = method(node)
         return from_torch(found) if is_torch(found) else found

@@ -94,9 +94,7 @@ def named_arguments(
     """Return the arguments of a call by name. The first `required` are mandatory; `spellings` maps aliases to names."""
     what = ast.unparse(node.func)
     if len(node.args) > len(names):
-        raise Problem(
-            node, f"{what} takes ({', '.join(names)}), {len(node.args)} arguments given", "ArgumentError"
-        )
+        raise Problem(node, f"{what} takes ({', '.join(names)}), {len(node.args)} arguments given", "ArgumentError")
     found: dict[str, ast.expr] = dict(zip(names, node.args, strict=False))
     for keyword in node.keywords:
         name = (spellings or {}).get(str(keyword.arg), str(keyword.arg))
@@ -108,9 +106,7 @@ def named_arguments(
         found[name] = keyword.value
     for name in names[:required]:
         if name not in found:
-            raise Problem(
-                node, f"{what}: argument '{name}' is missing; it takes ({', '.join(names)})", "ArgumentError"
-            )
+            raise Problem(node, f"{what}: argument '{name}' is missing; it takes ({', '.join(names)})", "ArgumentError")
     return found
 
 
@@ -161,11 +157,7 @@ def literal_text(node: ast.expr) -> str:
 
 def literal(node: ast.Call, kind: type, what: str) -> Any:  # noqa: ANN401 - of type `kind`
     """Return the only argument of a call, a literal."""
-    if (
-        len(node.args) == 1
-        and isinstance(node.args[0], ast.Constant)
-        and isinstance(node.args[0].value, kind)
-    ):
+    if len(node.args) == 1 and isinstance(node.args[0], ast.Constant) and isinstance(node.args[0].value, kind):
         return node.args[0].value
     raise Problem(node, f"{ast.unparse(node.func)} takes one string: {what}")
 
@@ -240,9 +232,7 @@ def function_name(expressions: Expressions, node: ast.expr) -> str:
 def registered_name(expressions: Expressions, node: ast.expr) -> str | None:
     """Return the result of `function_name`; None if the expression names no registered function."""
     if isinstance(node, ast.Call) and expressions.scope.path(node.func) in EXTERN:
-        return literal_text(
-            named_arguments(node, ("global_symbol", "signature"), 1, ALIASES)["global_symbol"]
-        )
+        return literal_text(named_arguments(node, ("global_symbol", "signature"), 1, ALIASES)["global_symbol"])
     if isinstance(node, ast.Name):
         return extern_name(expressions.scope.values.get(node.id))
     if isinstance(node, ast.Call) and expressions.scope.path(node.func) == ("R", "str"):
@@ -290,9 +280,7 @@ def call_of_extern(expressions: Expressions, node: ast.Call, closure: Value, nam
     return found
 
 
-def _packed_call(
-    expressions: Expressions, node: ast.Call, what: str
-) -> tuple[str, list[Any], StructInfo | None]:
+def _packed_call(expressions: Expressions, node: ast.Call, what: str) -> tuple[str, list[Any], StructInfo | None]:
     """Return the function name, the arguments and the result's struct info of a packed call."""
     if not node.args:
         raise Problem(node, f"{what} takes the name of a registered function, then its arguments")
@@ -393,9 +381,7 @@ def with_trailing_shape(parts: dict[str, ast.expr]) -> dict[str, ast.expr]:
 def unpacked(expressions: Expressions, node: ast.Call, parts: dict[str, ast.expr]) -> dict[str, ast.expr]:
     """Split the arguments of ``R.call_tir_dyn(..., [x, (m,)], ...)`` if the last one is a shape."""
     given = parts["args"]
-    if expressions.scope.path(node.func) != ("R", "call_tir_dyn") or not isinstance(
-        given, ast.Tuple | ast.List
-    ):
+    if expressions.scope.path(node.func) != ("R", "call_tir_dyn") or not isinstance(given, ast.Tuple | ast.List):
         return parts
     last = given.elts[-1] if given.elts else None
     is_shape = isinstance(last, ast.Tuple | ast.List) or (
@@ -562,9 +548,7 @@ def _is_dtype(expressions: Expressions, node: ast.expr) -> bool:
 
 
 def _is_number(expressions: Expressions, node: ast.expr) -> bool:
-    return (isinstance(node, ast.Constant) and isinstance(node.value, int)) or _is_call(
-        expressions, node, "prim_value"
-    )
+    return (isinstance(node, ast.Constant) and isinstance(node.value, int)) or _is_call(expressions, node, "prim_value")
 
 
 def _number(expressions: Expressions, node: ast.expr) -> Any:  # noqa: ANN401 - checked by the builder
@@ -635,9 +619,7 @@ def _call(calls: Calls, expressions: Expressions, node: ast.Call, given: dict[st
     name = registered_name(expressions, given["callee"])
     if name is not None:
         if "tir_vars" in given:
-            raise Problem(
-                given["tir_vars"], "a registered function takes no tir_vars; give them as arguments"
-            )
+            raise Problem(given["tir_vars"], "a registered function takes no tir_vars; give them as arguments")
         values = packed_arguments(expressions, given["args"])
         made = expressions.apply(node, call_registered, name, *results, values, dtype)
     else:

@@ -185,11 +185,7 @@ class ModuleParser:
         """Return the text of an ``I.mlir`` block."""
         if not is_path(self.scope().path(node.func), "I", "mlir"):
             raise Problem(node, 'a module holds functions and I.mlir("""…""")')
-        if (
-            len(node.args) == 1
-            and isinstance(node.args[0], ast.Constant)
-            and isinstance(node.args[0].value, str)
-        ):
+        if len(node.args) == 1 and isinstance(node.args[0], ast.Constant) and isinstance(node.args[0].value, str):
             return Text(node.args[0], node.args[0].value)
         raise Problem(node, "I.mlir takes MLIR text")
 
@@ -293,13 +289,7 @@ class ModuleParser:
         if node.name in self.signatures or self.is_there(node.name):
             raise Problem(node, f"function '{node.name}' is defined already")
         arguments = node.args
-        if (
-            arguments.vararg
-            or arguments.kwarg
-            or arguments.kwonlyargs
-            or arguments.defaults
-            or arguments.posonlyargs
-        ):
+        if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults or arguments.posonlyargs:
             raise Problem(node, "a function takes parameters without defaults, * or **")
         scope = self.scope()
         params: dict[str, StructInfo] = {}
@@ -350,9 +340,7 @@ class ModuleParser:
         head = decorator.func if isinstance(decorator, ast.Call) else decorator
         path = self.scope().path(head)
         if not is_path(path, "R", "function"):
-            raise Problem(
-                decorator, f"function '{node.name}' needs the decorator @R.function or @T.prim_func"
-            )
+            raise Problem(decorator, f"function '{node.name}' needs the decorator @R.function or @T.prim_func")
         return options(decorator, "function")
 
     def check_purity(self) -> None:
@@ -517,9 +505,7 @@ def parse(
             assert isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
             captured[node.targets[0].id] = symbol(node.targets[0].id)
         elif not isinstance(node, ast.Import | ast.ImportFrom) and not _is_docstring(node):
-            source.report(
-                Problem(node, "a script is a class with @I.ir_module, or functions with @R.function")
-            )
+            source.report(Problem(node, "a script is a class with @I.ir_module, or functions with @R.function"))
     parser = ModuleParser(source, captured)
     for extra in classes[1:]:
         source.report(Problem(extra, "a script holds one module"))

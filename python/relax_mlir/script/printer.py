@@ -84,9 +84,7 @@ def constant_names(module: ir.Module) -> dict[ir.Operation, str]:
 
 
 def _named(module: ir.Module) -> Iterator[tuple[ir.Operation, str]]:
-    taken = {
-        resource_name(op.attributes["value"]) for op in ops_of(module.operation, CONSTANT) if _is_resource(op)
-    }
+    taken = {resource_name(op.attributes["value"]) for op in ops_of(module.operation, CONSTANT) if _is_resource(op)}
     count = 0
     for op in ops_of(module.operation, CONSTANT):
         if literal(op.attributes["value"]) is not None:
@@ -204,10 +202,7 @@ def is_scriptable(op: ir.OpView) -> TypeGuard[func.FuncOp]:
     name = op.name.value
     if not name.isidentifier() or keyword.iskeyword(name) or "res_attrs" in op.attributes:
         return False
-    if (
-        "sym_visibility" in op.attributes
-        and ir.StringAttr(op.attributes["sym_visibility"]).value != "private"
-    ):
+    if "sym_visibility" in op.attributes and ir.StringAttr(op.attributes["sym_visibility"]).value != "private":
         return False
     parameters = op.attributes["arg_attrs"] if "arg_attrs" in op.attributes else ()  # noqa: SIM401 - no dict
     if any({entry.name for entry in ir.DictAttr(item)} - {PARAM_NAME} for item in parameters):
@@ -379,9 +374,7 @@ def _makes_it(op: ir.Operation, builder: Any, arguments: dict[str, Any]) -> bool
     with ir.Location.unknown():
         scratch = ir.Module.create()
         with ir.InsertionPoint(scratch.body):
-            holder = func.FuncOp(
-                "f", ir.FunctionType.get([v.type for v in op.operands], []), visibility="private"
-            )
+            holder = func.FuncOp("f", ir.FunctionType.get([v.type for v in op.operands], []), visibility="private")
         block = holder.add_entry_block()
     try:
         with ir.InsertionPoint(block), ir.Location.unknown(), located_at("", 0, 0):
@@ -620,9 +613,7 @@ class _Printer:
 
     def bind(self, op: ir.Operation, default: str = "lv") -> str:
         location = op.location
-        return self.names.bind(
-            op.results[0], location.name_str if isinstance(location, ir.NameLoc) else default
-        )
+        return self.names.bind(op.results[0], location.name_str if isinstance(location, ir.NameLoc) else default)
 
     def dataflow(self, op: ir.Operation) -> Iterator[str]:
         inner = self.block(entry_block(op), "{}")
@@ -639,13 +630,9 @@ class _Printer:
         name = self.bind(op, "f")
         body = entry_block(op)
         params, around = [], self.names.taken
-        self.names.taken = set(RESERVED) | {
-            self.names.names[v] for v in _captured(op) if v in self.names.names
-        }
+        self.names.taken = set(RESERVED) | {self.names.names[v] for v in _captured(op) if v in self.names.names}
         for given, argument in zip(ir.ArrayAttr(op.attributes["names"]), body.arguments, strict=True):
-            params.append(
-                f"{self.names.bind(argument, ir.StringAttr(given).value)}: {self.annotate(argument)}"
-            )
+            params.append(f"{self.names.bind(argument, ir.StringAttr(given).value)}: {self.annotate(argument)}")
         if not info.pure:
             yield "@R.function(pure=False)"
         yield f"def {name}({', '.join(params)}) -> {annotation(info.result)}:"

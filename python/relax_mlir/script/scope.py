@@ -33,9 +33,7 @@ class Scope:
 
     def branch(self) -> Scope:
         """Return a scope for a branch or a loop; its names and symbols are not visible outside."""
-        return Scope(
-            self.captured, self.values.new_child(), self.symbols.new_child(), self.hidden.new_child()
-        )
+        return Scope(self.captured, self.values.new_child(), self.symbols.new_child(), self.hidden.new_child())
 
     def inner(self) -> Scope:
         """Return a scope for a dataflow block; its names are not visible outside, its symbols are."""
@@ -67,9 +65,7 @@ class Scope:
 
     def _constants(self) -> list[str]:
         """Captured names that may denote a constant."""
-        return [
-            n for n, v in self.captured.items() if not n.startswith("_") and not isinstance(v, ModuleType)
-        ]
+        return [n for n, v in self.captured.items() if not n.startswith("_") and not isinstance(v, ModuleType)]
 
     def path(self, node: ast.expr) -> tuple[str, str] | None:
         """``("R", "nn.softmax")`` for a name from `relax_mlir.script` or `relax_mlir.op`, else None."""
@@ -144,9 +140,7 @@ def _name(target: ast.Name, node: ast.Call, kind: str) -> str | None:
             if keyword.arg != "is_size_var":
                 raise Problem(keyword, f"T.{kind}() takes is_size_var, not '{keyword.arg}'", "ArgumentError")
         if kind != SYMBOL:
-            raise Problem(
-                node, f"symbols are integers of 64 bits: write {target.id} = T.{SYMBOL}()", "DTypeError"
-            )
+            raise Problem(node, f"symbols are integers of 64 bits: write {target.id} = T.{SYMBOL}()", "DTypeError")
         return target.id
     if kind not in NAMED:
         return None

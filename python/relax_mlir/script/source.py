@@ -128,9 +128,7 @@ def _definition(
 def _methods(cls: type) -> list[Callable[..., Any]]:
     """Return the functions defined in the body of a class."""
     members = [getattr(member, "__func__", member) for member in vars(cls).values()]
-    own = [
-        m for m in members if inspect.isfunction(m) and m.__qualname__ == f"{cls.__qualname__}.{m.__name__}"
-    ]
+    own = [m for m in members if inspect.isfunction(m) and m.__qualname__ == f"{cls.__qualname__}.{m.__name__}"]
     return [m for m in own if m.__module__ == cls.__module__]
 
 
@@ -343,9 +341,7 @@ class Source:
         if frame in self.frames:
             return  # statements after an `if` with a `return` are read once per branch
         self.frames.append(frame)
-        self.diagnostics.append(
-            Diagnostic("error", f"{self.filename}:{line}:{begin + 1}", f"{kind}: {message}")
-        )
+        self.diagnostics.append(Diagnostic("error", f"{self.filename}:{line}:{begin + 1}", f"{kind}: {message}"))
 
     def span(self, node: ast.AST) -> tuple[int, int, int]:
         """Return the line, first column and end column of a node. For several lines, the span of the first."""
@@ -353,9 +349,7 @@ class Source:
         text = self.line(number)
         begin = _characters(text, getattr(node, "col_offset", 0))
         last = getattr(node, "end_lineno", number) == number
-        end = (
-            _characters(text, node.end_col_offset) if last and hasattr(node, "end_col_offset") else len(text)
-        )
+        end = _characters(text, node.end_col_offset) if last and hasattr(node, "end_col_offset") else len(text)
         return number, begin, end
 
     def frame(self, line: int, begin: int, end: int, kind: str, message: str) -> str:
@@ -423,9 +417,7 @@ def options(node: ast.expr, kind: str) -> dict[str, bool]:
     if not isinstance(node, ast.Call):
         return {}
     if node.args:
-        raise Problem(
-            node, f"@{ast.unparse(node.func)} takes its options by name: {', '.join(OPTIONS[kind])}"
-        )
+        raise Problem(node, f"@{ast.unparse(node.func)} takes its options by name: {', '.join(OPTIONS[kind])}")
     found: dict[str, bool] = {}
     for keyword in node.keywords:
         if keyword.arg not in OPTIONS[kind]:

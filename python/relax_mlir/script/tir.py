@@ -49,9 +49,7 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - nothing that can be used
         raise AttributeError(name)
     if name in DTYPES:
         return type(name, (int64,), {"__doc__": "A number of this dtype as a parameter of a prim func."})
-    raise ArgumentError(
-        f"T.{name} stands in the body of a function with @T.prim_func, which is read, not run"
-    )
+    raise ArgumentError(f"T.{name} stands in the body of a function with @T.prim_func, which is read, not run")
 
 
 __all__ = ["Buffer", "buffer", "func", "handle", "int32", "int64", "prim_func"]

@@ -197,9 +197,7 @@ def select_implementation(
     return lowered.implementation, lowered.outputs
 
 
-def lower_call(
-    call: Call, inputs: Sequence[TETensor] | None = None, target: str | Target = "cpu"
-) -> LoweredOutput:
+def lower_call(call: Call, inputs: Sequence[TETensor] | None = None, target: str | Target = "cpu") -> LoweredOutput:
     """Lower a call of a Relax op.
 
     Args:
@@ -275,16 +273,11 @@ def _arguments(call: Call, inputs: Sequence[TETensor] | None) -> tuple[list[Var]
     flat = [i for info in infos for i in (info.fields if isinstance(info, Tuple) else [info])]
     if inputs is not None:
         if len(inputs) != len(flat):
-            raise ArgumentError(
-                f"lower_call: {call.op} takes {len(flat)} tensors, 'inputs' has {len(inputs)}"
-            )
+            raise ArgumentError(f"lower_call: {call.op} takes {len(flat)} tensors, 'inputs' has {len(inputs)}")
         flat = [Tensor(tensor.shape, tensor.dtype) for tensor in inputs]
     variables = [Var(f"x{number}", info) for number, info in enumerate(flat)]
     left = iter(variables)
-    args = [
-        TupleExpr([next(left) for _ in info.fields]) if isinstance(info, Tuple) else next(left)
-        for info in infos
-    ]
+    args = [TupleExpr([next(left) for _ in info.fields]) if isinstance(info, Tuple) else next(left) for info in infos]
     return variables, args
 
 

@@ -329,9 +329,7 @@ def assuming(bounds: Bounds) -> Iterator[None]:
     try:
         yield
     finally:
-        _ASSUMED.set(
-            outer
-        )  # a token belongs to one asynchronous task; a function may be abandoned in another one
+        _ASSUMED.set(outer)  # a token belongs to one asynchronous task; a function may be abandoned in another one
 
 
 def assume(bounds: Bounds) -> None:

@@ -76,9 +76,7 @@ class _Search:
         self.goals += 1
         if self.goals > MAX_GOALS:
             return False
-        return any(
-            all(self.proves(goal, scale * factor) for goal, factor in goals) for goals in self.steps(dim)
-        )
+        return any(all(self.proves(goal, scale * factor) for goal, factor in goals) for goals in self.steps(dim))
 
     def low(self, dim: Dim) -> int | float:
         return interval(dim, self.symbols)[0]

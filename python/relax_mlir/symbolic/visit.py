@@ -71,9 +71,7 @@ def symbol(name: str) -> Expr:
 @lru_cache(maxsize=4096)
 def _symbol(name: str) -> Expr:
     if not is_identifier(name):
-        reserved = (
-            "it is a function" if name in FUNCTIONS else "expected a letter or '_', letters, digits, '_'"
-        )
+        reserved = "it is a function" if name in FUNCTIONS else "expected a letter or '_', letters, digits, '_'"
         raise ParseError(f"'{name}' cannot name a symbol: {reserved}")
     return symbol_atom(name)
 

@@ -138,9 +138,7 @@ def _computed(
     return _call_made(builder, made, used, outputs)
 
 
-def emit_scheduled(
-    builder: BlockBuilder, inputs: Sequence[tuple[Tensor, Value]], schedule: Schedule, name: str
-) -> Any:  # noqa: ANN401 - a value, or a tuple of values
+def emit_scheduled(builder: BlockBuilder, inputs: Sequence[tuple[Tensor, Value]], schedule: Schedule, name: str) -> Any:  # noqa: ANN401 - a value, or a tuple of values
     """Call the prim func of a schedule."""
     return emit_by_size(builder, inputs, [(None, schedule)], name)
 
@@ -169,9 +167,7 @@ def _call_made(
     """Call a prim func with the given values for its tensors."""
     callee = _add(builder, made)
     infos = [types.Tensor(output.shape, output.dtype) for output in outputs]
-    called = calls.call_tir(
-        callee, [value for _, value in used], infos if len(infos) > 1 else infos[0], made.integers
-    )
+    called = calls.call_tir(callee, [value for _, value in used], infos if len(infos) > 1 else infos[0], made.integers)
     return list(called) if len(infos) > 1 else [called]
 
 

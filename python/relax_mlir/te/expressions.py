@@ -417,9 +417,7 @@ def common_kind(what: str, items: Sequence[Expr]) -> Kind:
     for kind in kinds:
         if kind == first or (kind == INDEX and str(first) in BESIDE_INDICES):
             continue
-        hint = (
-            "an index is an integer: i.astype(...)" if INDEX in (kind, first) else "convert one with astype"
-        )
+        hint = "an index is an integer: i.astype(...)" if INDEX in (kind, first) else "convert one with astype"
         raise DTypeError(f"{what}: operands have dtypes {first} and {kind}; {hint}")
     return first
 
@@ -442,9 +440,7 @@ def binary(operator: str, left: ExprLike, right: ExprLike) -> Expr:
     if operator in BITWISE and is_float:
         raise DTypeError(f"'{operator}': operands have dtype {kind}, expected integers or bool")
     if operator == "/" and not is_float and kind != LITERAL:
-        raise DTypeError(
-            f"'/': operands have dtype {kind}, expected floats, since integers divide by // or te.div"
-        )
+        raise DTypeError(f"'/': operands have dtype {kind}, expected floats, since integers divide by // or te.div")
     return Binary(operator, a, b, kind)
 
 

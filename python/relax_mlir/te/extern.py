@@ -113,15 +113,11 @@ def extern(
     if len(given) == 1:
         given *= len(shapes)
     if len(given) != len(shapes):
-        raise ArgumentError(
-            f"{what}: 'dtype' has {len(given)} entries for {len(shapes)} results; give one for each"
-        )
+        raise ArgumentError(f"{what}: 'dtype' has {len(given)} entries for {len(shapes)} results; give one for each")
     op = ExternOp(shapes, given, inputs, name, with_scope(what, tag), attrs)
     call = fcompute(list(inputs), list(op.outputs))
     if not isinstance(call, ExternCall):
-        raise ArgumentError(
-            f"{what}: 'fcompute' gives {call!r}, expected te.call_packed(…) or te.call_prim(…)"
-        )
+        raise ArgumentError(f"{what}: 'fcompute' gives {call!r}, expected te.call_packed(…) or te.call_prim(…)")
     count = len(op.outputs)
     if [id(item) for item in call.args[len(call.args) - count :]] != [id(item) for item in op.outputs]:
         raise ArgumentError(f"{what}: the last arguments of the call are not its {count} outputs, in order")

@@ -158,9 +158,7 @@ def fmod(x: ExprLike, y: ExprLike) -> Expr:
     items = [as_expr(x), as_expr(y)]
     kind, items = unified("te.fmod", items)
     if kind in (INDEX, LITERAL) or not dtypes.dtype(str(kind)).is_float:
-        raise DTypeError(
-            f"te.fmod: the operands have dtype {kind}, expected a float; use truncmod of integers"
-        )
+        raise DTypeError(f"te.fmod: the operands have dtype {kind}, expected a float; use truncmod of integers")
     return Call("fmod", items, kind)
 
 

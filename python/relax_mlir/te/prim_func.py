@@ -64,9 +64,7 @@ def merged(operations: Sequence[Operation], kept: Sequence[Tensor]) -> tuple[lis
             producer = load.tensor.op
             if producer in inside:
                 assert isinstance(producer, ComputeOp)
-                values[load] = substitute(
-                    bodies[producer][0], dict(zip(producer.axis, load.children, strict=True))
-                )
+                values[load] = substitute(bodies[producer][0], dict(zip(producer.axis, load.children, strict=True)))
                 weights[op] += weights[producer]
         bodies[op] = tuple(substitute(value, values) for value in op.body) if values else op.body
         reader = uses.get(op.outputs[0])
@@ -135,9 +133,7 @@ def create_prim_func(tensors: Sequence[Tensor], name: str = "main") -> IRModule:
     inputs = [t for t in tensors if isinstance(t.op, PlaceholderOp)]
     outputs = [t for t in tensors if not isinstance(t.op, PlaceholderOp)]
     if list(tensors) != [*inputs, *outputs]:
-        raise ArgumentError(
-            "create_prim_func: 'tensors' lists the placeholders first, then the computed tensors"
-        )
+        raise ArgumentError("create_prim_func: 'tensors' lists the placeholders first, then the computed tensors")
     return build(inputs, outputs, name).module
 
 
@@ -255,9 +251,7 @@ class Function:
     def buffers(self, function: func.FuncOp) -> dict[Tensor, Buffer]:
         """The parameters as buffers."""
         return {
-            tensor: Buffer(
-                self.names[tensor], argument, tensor.shape, dtypes.dtype(tensor.dtype), tensor.ndim
-            )
+            tensor: Buffer(self.names[tensor], argument, tensor.shape, dtypes.dtype(tensor.dtype), tensor.ndim)
             for tensor, argument in zip(self.parameters, function.arguments, strict=False)
         }
 
@@ -296,6 +290,4 @@ def check_parameters(what: str, inputs: Sequence[Tensor], outputs: Sequence[Tens
             )
         for read in op.input_tensors:
             if isinstance(read.op, PlaceholderOp) and id(read) not in known:
-                raise ArgumentError(
-                    f"{what} '{name}': the placeholder {read} is read, but is not among the inputs"
-                )
+                raise ArgumentError(f"{what} '{name}': the placeholder {read} is read, but is not among the inputs")

@@ -56,9 +56,7 @@ class ScanOp(Operation):
 
     @property
     def input_tensors(self) -> list[Tensor]:
-        inside = {id(tensor) for op in self.steps for tensor in op.outputs} | set(
-            map(id, self.state_placeholder)
-        )
+        inside = {id(tensor) for op in self.steps for tensor in op.outputs} | set(map(id, self.state_placeholder))
         read = [tensor for op in self.steps for tensor in op.input_tensors if id(tensor) not in inside]
         return list(dict.fromkeys([*self.init, *read]))
 
@@ -111,9 +109,7 @@ def _list(what: str, given: object) -> list[Tensor]:
     return found
 
 
-def _check(
-    what: str, first: Tensor, later: Tensor, state: Tensor, whole: Sequence[Dim], begun: Sequence[Dim]
-) -> None:
+def _check(what: str, first: Tensor, later: Tensor, state: Tensor, whole: Sequence[Dim], begun: Sequence[Dim]) -> None:
     if not isinstance(state.op, PlaceholderOp):
         raise ArgumentError(f"{what}: the state {state} is computed, expected a placeholder")
     if not isinstance(later.op, ComputeOp) or isinstance(first.op, PlaceholderOp):

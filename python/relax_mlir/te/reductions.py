@@ -125,17 +125,13 @@ def sum(expr: ExprLike, axis: Axes, where: ExprLike | None = None, init: ExprLik
     return _named("sum", expr, axis, where, init)
 
 
-def prod(
-    expr: ExprLike, axis: Axes, where: ExprLike | None = None, init: ExprLike | None = None
-) -> Reduction:
+def prod(expr: ExprLike, axis: Axes, where: ExprLike | None = None, init: ExprLike | None = None) -> Reduction:
     """The product over `axis`; 1 if empty."""
     return _named("prod", expr, axis, where, init)
 
 
 @overload
-def max(
-    expr: ExprLike, axis: Axes, where: ExprLike | None = None, init: ExprLike | None = None
-) -> Reduction: ...
+def max(expr: ExprLike, axis: Axes, where: ExprLike | None = None, init: ExprLike | None = None) -> Reduction: ...
 @overload
 def max(expr: ExprLike, axis: ExprLike, *more: ExprLike) -> Any: ...  # noqa: ANN401 - as `maximum`
 
@@ -156,9 +152,7 @@ def max(
 
 
 @overload
-def min(
-    expr: ExprLike, axis: Axes, where: ExprLike | None = None, init: ExprLike | None = None
-) -> Reduction: ...
+def min(expr: ExprLike, axis: Axes, where: ExprLike | None = None, init: ExprLike | None = None) -> Reduction: ...
 @overload
 def min(expr: ExprLike, axis: ExprLike, *more: ExprLike) -> Any: ...  # noqa: ANN401 - as `minimum`
 
@@ -336,9 +330,7 @@ def _converted(what: str, item: Expr, kind: Kind) -> Expr:
 
 def _source(what: str, value: object) -> Expr:
     if isinstance(value, Reduction):
-        raise ArgumentError(
-            f"{what}: a reduction of a reduction; give both axes, or compute the inner one first"
-        )
+        raise ArgumentError(f"{what}: a reduction of a reduction; give both axes, or compute the inner one first")
     return as_expr(value)
 
 
@@ -365,8 +357,7 @@ def _combiner(
         if len(items) != len(kinds):
             raise ArgumentError(f"{what}: '{label}' gives {len(items)} values for {len(kinds)}")
         parts[label] = tuple(
-            _converted(f"{what}: '{label}'", as_expr(item), kind)
-            for item, kind in zip(items, kinds, strict=True)
+            _converted(f"{what}: '{label}'", as_expr(item), kind) for item, kind in zip(items, kinds, strict=True)
         )
     outside = [item for item in post_order(*parts["fidentity"]) if isinstance(item, ScalarVar | IterVar)]
     if outside or loads_of(*parts["fcombine"], *parts["fidentity"]) or variables_of(*parts["fcombine"]):

@@ -189,9 +189,7 @@ class Tensor(Operators):
     It is output `value_index` of the operation `op`.
     """
 
-    def __init__(
-        self, shape: tuple[Dim, ...], dtype: str, name: str, op: Operation, value_index: int = 0
-    ) -> None:
+    def __init__(self, shape: tuple[Dim, ...], dtype: str, name: str, op: Operation, value_index: int = 0) -> None:
         self.shape, self.dtype, self.name, self.op, self.value_index = shape, dtype, name, op, value_index
 
     @property
@@ -202,9 +200,7 @@ class Tensor(Operators):
     def refusal(self) -> ArgumentError:
         """The error of using it as a scalar expression."""
         place = ", ".join("ijklmn"[: self.ndim]) if self.ndim <= 6 else "…"
-        return ArgumentError(
-            f"the value is the tensor {self}, expected an element: {self.name}[{place or '()'}]"
-        )
+        return ArgumentError(f"the value is the tensor {self}, expected an element: {self.name}[{place or '()'}]")
 
     def broadcast_operator(self, operator: str, left: object, right: object) -> Tensor:
         return broadcast_operator(operator, left, right)
@@ -265,9 +261,7 @@ def _require_rank(tensor: Tensor, count: int) -> None:
 
 
 def _wrong_rank(tensor: Tensor, count: int) -> ShapeError:
-    return ShapeError(
-        f"{tensor.name}[…]: {count} indices for the tensor {tensor}, which has {tensor.ndim} dimensions"
-    )
+    return ShapeError(f"{tensor.name}[…]: {count} indices for the tensor {tensor}, which has {tensor.ndim} dimensions")
 
 
 def _element(tensor: Tensor, indices: Sequence[object]) -> Expr:
@@ -321,9 +315,7 @@ def tag_scope(tag: str) -> Iterator[None]:
     if not isinstance(tag, str) or not tag:
         raise ArgumentError(f"tag_scope: 'tag' is {tag!r}, expected text")
     if _current.tag:
-        raise ArgumentError(
-            f"tag_scope '{tag}': inside tag_scope '{_current.tag}', but a compute has one tag"
-        )
+        raise ArgumentError(f"tag_scope '{tag}': inside tag_scope '{_current.tag}', but a compute has one tag")
     _current.tag = tag
     try:
         yield
@@ -334,9 +326,7 @@ def tag_scope(tag: str) -> Iterator[None]:
 def with_scope(what: str, tag: str) -> str:
     """The tag of a compute whose argument is `tag`."""
     if tag and _current.tag:
-        raise ArgumentError(
-            f"{what}: the tag '{tag}' inside tag_scope '{_current.tag}', but a compute has one tag"
-        )
+        raise ArgumentError(f"{what}: the tag '{tag}' inside tag_scope '{_current.tag}', but a compute has one tag")
     return tag or _current.tag
 
 
@@ -399,10 +389,7 @@ def compute(
     axes = axes_of(_axis_names(what, fcompute, len(dims)), dims)
     result = fcompute(*axes)
     several = isinstance(result, tuple | list)
-    body = [
-        value if isinstance(value, Reduction) else as_expr(value)
-        for value in (result if several else [result])
-    ]
+    body = [value if isinstance(value, Reduction) else as_expr(value) for value in (result if several else [result])]
     _check(what, axes, body)
     op = ComputeOp(axes, body, name, with_scope(what, tag), attrs)
     return tuple(op.outputs) if several else op.outputs[0]
@@ -439,9 +426,7 @@ def _axis_names(what: str, fcompute: Callable[..., Any], rank: int) -> list[str]
         return [f"i{number}" for number in range(rank)]
     names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     rest = [p.name for p in parameters if p.kind is p.VAR_POSITIONAL]
-    required = [
-        p for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
-    ]
+    required = [p for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     if len(required) > rank or (not rest and len(names) < rank):
         raise ArgumentError(
             f"{what}: 'fcompute' takes {len(names)} indices ({', '.join(names)}), but the shape has {rank} dimensions"
@@ -484,10 +469,7 @@ def broadcast_element(tensor: Tensor, shape: Sequence[Dim], indices: Sequence[Ex
     own = indices[len(indices) - tensor.ndim :]
     wide = shape[len(shape) - tensor.ndim :]
     return tensor(
-        *(
-            0 if size == 1 and other != 1 else i
-            for size, other, i in zip(tensor.shape, wide, own, strict=True)
-        )
+        *(0 if size == 1 and other != 1 else i for size, other, i in zip(tensor.shape, wide, own, strict=True))
     )
 
 

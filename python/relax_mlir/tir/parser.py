@@ -102,11 +102,7 @@ class Reader:
                 if initial is not None or stores:
                     raise NotBlocks
                 initial = statement
-            elif (
-                isinstance(statement, ast.Assign)
-                and isinstance(call, ast.Call)
-                and (name or "").startswith("axis.")
-            ):
+            elif isinstance(statement, ast.Assign) and isinstance(call, ast.Call) and (name or "").startswith("axis."):
                 axes += self.axes(statement, call, str(name).removeprefix("axis."), left)
             elif isinstance(statement, ast.Assign) and self.is_scalar(statement) and not stores:
                 scalars.append(statement)
@@ -298,9 +294,7 @@ def linalg_form(source: Source, scope: Scope, head: Head, block: ir.Block) -> fu
     types = []
     for parameter in head.parameters:
         storage = None if parameter.dtype is None else parameter.dtype.storage_type()
-        types.append(
-            ir.IndexType.get() if storage is None else ir.RankedTensorType.get(parameter.sizes(), storage)
-        )
+        types.append(ir.IndexType.get() if storage is None else ir.RankedTensorType.get(parameter.sizes(), storage))
     scratch = ir.Module.create(ir.Location.current)
     with ir.InsertionPoint(scratch.body):
         function = func.FuncOp(head.name, ir.FunctionType.get(types, []), visibility="private")
@@ -344,10 +338,7 @@ class _Emitter:
         """Emit all nests in order."""
         for statement in self.head.body:
             if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant | ast.Call):
-                if (
-                    isinstance(statement.value, ast.Call)
-                    and self.reader.path(statement.value.func) not in SKIPPED
-                ):
+                if isinstance(statement.value, ast.Call) and self.reader.path(statement.value.func) not in SKIPPED:
                     raise NotBlocks
                 continue
             if self.allocates(statement):

@@ -127,12 +127,7 @@ class ExpressionPrinter:
         if unit.kind != "store" and all(m is not None and m.kind == "constant" for m in defining_ops):
             return first
         for value, defining, dtype in reversed(list(zip(candidates, defining_ops, wanted, strict=True))):
-            if (
-                defining is None
-                or defining.kind != "constant"
-                or not first
-                or units[first - 1] is not defining
-            ):
+            if defining is None or defining.kind != "constant" or not first or units[first - 1] is not defining:
                 continue
             if not self.used_once(value, unit) or dtype is None:
                 continue
@@ -338,9 +333,7 @@ class BlockPrinter(ExpressionPrinter):
         ends = ", ".join(extents[n] for n in range(len(kinds)))
         lines = [f"for {', '.join(loops)} in {'T.grid' if len(kinds) > 1 else 'range'}({ends}):"]
         lines.append(f'{INDENT}with T.block("{self.title(op)}"):')
-        lines.append(
-            f'{2 * INDENT}{", ".join(axes)} = T.axis.remap("{"".join(kinds)}", [{", ".join(loops)}])'
-        )
+        lines.append(f'{2 * INDENT}{", ".join(axes)} = T.axis.remap("{"".join(kinds)}", [{", ".join(loops)}])')
         if "R" in kinds:
             initial = self.initial.get(op.operands[len(operands) - 1])
             if initial is None:
@@ -449,19 +442,13 @@ class LoopPrinter(ExpressionPrinter):
         value = self.cutter.units.get(store.operands[-1])
         if value is None or not position or units[position - 1] is not value or value.template is None:
             return None
-        if (
-            value.template.name not in UPDATES
-            or value.template.literal
-            or not self.used_once(value.result, store)
-        ):
+        if value.template.name not in UPDATES or value.template.literal or not self.used_once(value.result, store):
             return None
         old = self.cutter.units.get(value.operands[0])
         if old is None or old.kind != "load" or old.last.operands[0] != store.last.operands[1]:
             return None
         same = old.operands == store.operands[:-1]
-        return (
-            value if same and self.used_once(old.result, value) and value.operands[1] != old.result else None
-        )
+        return value if same and self.used_once(old.result, value) and value.operands[1] != old.result else None
 
     def claim_update(self, units: Sequence[Unit], position: int, within: set[int]) -> int:
         value = units[position - 1]
@@ -517,12 +504,7 @@ class LoopPrinter(ExpressionPrinter):
     def size(self, value: ir.Value) -> str:
         """A size, without its clamp to 0."""
         defining = self.cutter.units.get(value)
-        if (
-            defining is None
-            or defining.template is None
-            or defining.template.name != "max"
-            or value not in self.inline
-        ):
+        if defining is None or defining.template is None or defining.template.name != "max" or value not in self.inline:
             raise NoForm
         if self.text(defining.operands[1]) != "0":
             raise NoForm
@@ -629,9 +611,7 @@ def _is(unit: Unit, value: ir.Value, number: int) -> bool:
 
 
 INDENT = "    "
-KNOWN = frozenset(
-    {PRIM_FUNC, PARAMS, PATTERN, PRIM_ATTRS, "sym_name", "function_type", "sym_visibility", "arg_attrs"}
-)
+KNOWN = frozenset({PRIM_FUNC, PARAMS, PATTERN, PRIM_ATTRS, "sym_name", "function_type", "sym_visibility", "arg_attrs"})
 
 CLAIMED = frozenset({PROVED, KERNEL_SEAL})
 """Attributes of a schedule that are not printed: the parsed function is proved or checked like any prim func."""

@@ -41,9 +41,7 @@ def read_attributes(call: ast.Call) -> dict[str, Any]:
         if key.value in SELF_EVIDENT:
             continue
         if key.value == NAME and not (isinstance(literal, str) and literal):
-            raise Problem(
-                value, f"'{NAME}' is the name by which the prim func is called from outside", "ArgumentError"
-            )
+            raise Problem(value, f"'{NAME}' is the name by which the prim func is called from outside", "ArgumentError")
         found[key.value] = literal
     return found
 
@@ -128,9 +126,7 @@ def _is_block(node: ast.With, scope: Scope) -> bool:
 
 
 class _Rewriter(ast.NodeTransformer):
-    def __init__(
-        self, scope: Scope, scalars: Collection[str], shapes: Mapping[str, Sequence[ast.expr]]
-    ) -> None:
+    def __init__(self, scope: Scope, scalars: Collection[str], shapes: Mapping[str, Sequence[ast.expr]]) -> None:
         self.scope, self.scalars = scope, scalars
         self.shapes = dict(shapes)
         self.tuples: dict[str, list[ast.expr]] = {}
@@ -163,11 +159,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def sizes(self, node: ast.expr) -> list[ast.expr] | None:
         """The sizes of ``A.shape``; None for other expressions."""
-        if (
-            not isinstance(node, ast.Attribute)
-            or node.attr != "shape"
-            or not isinstance(node.value, ast.Name)
-        ):
+        if not isinstance(node, ast.Attribute) or node.attr != "shape" or not isinstance(node.value, ast.Name):
             return None
         found = self.shapes.get(node.value.id)
         return None if found is None else [_placed_expression(size, node) for size in found]
@@ -233,9 +225,7 @@ class _Rewriter(ast.NodeTransformer):
         sizes, index = self.sizes(node.value), node.slice
         if sizes is not None and isinstance(index, ast.Constant) and isinstance(index.value, int):
             if not 0 <= index.value < len(sizes):
-                message = (
-                    f"`{ast.unparse(node.value)}` has {len(sizes)} entries, not one of number {index.value}"
-                )
+                message = f"`{ast.unparse(node.value)}` has {len(sizes)} entries, not one of number {index.value}"
                 raise Problem(node, message, "ShapeError")
             return sizes[index.value]
         is_scalar = isinstance(node.value, ast.Name) and node.value.id in self.scalars
@@ -279,9 +269,7 @@ class _Rewriter(ast.NodeTransformer):
             return self.loops(node, targets, [self.visit(a) for a in call.args], body)
         return self.block(node, call, targets, body)
 
-    def loops(
-        self, node: ast.With, targets: list[ast.expr], extents: list[ast.expr], body: list[ast.stmt]
-    ) -> ast.stmt:
+    def loops(self, node: ast.With, targets: list[ast.expr], extents: list[ast.expr], body: list[ast.stmt]) -> ast.stmt:
         """``for i, j in T.grid(n, m): …``."""
         call = node.items[0].context_expr
         assert isinstance(call, ast.Call)
@@ -290,9 +278,7 @@ class _Rewriter(ast.NodeTransformer):
         target = targets[0] if len(targets) == 1 else ast.Tuple(targets, ast.Store())
         return _placed(ast.For(target, grid, body, []), node)
 
-    def block(
-        self, node: ast.With, call: ast.Call, targets: list[ast.expr], body: list[ast.stmt]
-    ) -> ast.stmt:
+    def block(self, node: ast.With, call: ast.Call, targets: list[ast.expr], body: list[ast.stmt]) -> ast.stmt:
         """A block with axes in its head, as loops around a block."""
         domain = list(call.args)
         if domain and isinstance(domain[0], ast.List | ast.Tuple):
@@ -300,9 +286,7 @@ class _Rewriter(ast.NodeTransformer):
         title = [d for d in domain if isinstance(d, ast.Constant) and isinstance(d.value, str)]
         domain = [d for d in domain if d not in title]
         if len(domain) != len(targets):
-            raise Problem(
-                call, f"a block with {len(domain)} axes has {len(targets)} variables", "ArgumentError"
-            )
+            raise Problem(call, f"a block with {len(domain)} axes has {len(targets)} variables", "ArgumentError")
         assert isinstance(call.func, ast.Attribute)
         root = call.func.value
         kinds, extents = "", []
@@ -314,9 +298,7 @@ class _Rewriter(ast.NodeTransformer):
         loops = _fresh([f"{ast.unparse(target)}0" for target in targets], taken)
         axis = ast.Attribute(ast.Attribute(root, "axis", ast.Load()), "remap", ast.Load())
         bindings = ast.List([ast.Name(loop, ast.Load()) for loop in loops], ast.Load())
-        remap = ast.Assign(
-            [ast.Tuple(targets, ast.Store())], ast.Call(axis, [ast.Constant(kinds), bindings], [])
-        )
+        remap = ast.Assign([ast.Tuple(targets, ast.Store())], ast.Call(axis, [ast.Constant(kinds), bindings], []))
         written: list[ast.expr] = [*title[:1]] or [ast.Constant("block")]
         opened = ast.Call(ast.Attribute(root, "block", ast.Load()), written, [])
         inner = ast.With([ast.withitem(opened)], [remap, *body])
@@ -405,10 +387,7 @@ class Parameter:
         if self.shape is not None:
             i64 = ir.IntegerType.get_signless(64)
             entries["shape"] = ir.ArrayAttr.get(
-                [
-                    ir.IntegerAttr.get(i64, d) if isinstance(d, int) else ir.StringAttr.get(str(d))
-                    for d in self.shape
-                ]
+                [ir.IntegerAttr.get(i64, d) if isinstance(d, int) else ir.StringAttr.get(str(d)) for d in self.shape]
             )
             entries["dtype"] = ir.StringAttr.get(str(self.dtype))
         return ir.DictAttr.get(entries)

@@ -224,11 +224,7 @@ AXES = {"spatial": False, "S": False, "reduce": True, "R": True, "opaque": False
 def remapped(call: ast.Call) -> tuple[str, list[ast.expr]]:
     """The kinds and bindings of ``T.axis.remap("SR", [i, k])``."""
     kinds = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else None
-    if (
-        len(call.args) != 2
-        or not isinstance(kinds, str)
-        or not isinstance(call.args[1], ast.List | ast.Tuple)
-    ):
+    if len(call.args) != 2 or not isinstance(kinds, str) or not isinstance(call.args[1], ast.List | ast.Tuple):
         raise Problem(call, 'write T.axis.remap("SR", [i, k])', "ArgumentError")
     if set(kinds) - set("SR"):
         raise Problem(call.args[0], f"the kinds of axes are S and R, not {kinds!r}", "ArgumentError")
@@ -444,9 +440,7 @@ class Body:
     def allocate(self, target: ast.Name, call: ast.Call) -> None:
         """``B = T.alloc_buffer((n, m), "float32")``: freed at the end of the enclosing block."""
         scope = self.expressions.scope
-        shape_node = (
-            call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "shape"), None)
-        )
+        shape_node = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "shape"), None)
         shape, dtype = read_buffer_type(call, *_allocated(call), scope)
         assert shape_node is not None
         items = shape_node.elts if isinstance(shape_node, ast.Tuple | ast.List) else [shape_node]
@@ -493,9 +487,7 @@ class Body:
             buffer = self.expressions.buffer(region.value)
             given = region.slice.elts if isinstance(region.slice, ast.Tuple) else [region.slice]
             if len(given) != buffer.rank:
-                raise Problem(
-                    region, f"'{buffer.name}' has {buffer.rank} dimensions, {len(given)} given", "ShapeError"
-                )
+                raise Problem(region, f"'{buffer.name}' has {buffer.rank} dimensions, {len(given)} given", "ShapeError")
 
     def check(self, node: ast.Assert) -> None:
         """``assert c, "message"``: raises an error from the call, and does not end the process."""
@@ -565,9 +557,7 @@ class Body:
         if isinstance(node.func, ast.Name) and node.func.id == "range":
             name = "serial"
         if name not in (*KINDS, "grid"):
-            raise Problem(
-                node, "a loop runs over range(n), T.serial(n), T.grid(n, m), T.parallel, T.unroll, …"
-            )
+            raise Problem(node, "a loop runs over range(n), T.serial(n), T.grid(n, m), T.parallel, T.unroll, …")
         for keyword in node.keywords:
             if keyword.arg != "annotations":
                 raise Problem(keyword, f"a loop takes no argument '{keyword.arg}'")
@@ -651,9 +641,7 @@ class Body:
         if kind not in AXES:
             raise Problem(call, f"T.axis.{kind} is none of {', '.join(AXES)}, remap")
         if len(call.args) != 2:
-            raise Problem(
-                call, f"T.axis.{kind} takes the extent and what the axis is bound to", "ArgumentError"
-            )
+            raise Problem(call, f"T.axis.{kind} takes the extent and what the axis is bound to", "ArgumentError")
         extent, binding = call.args
         start = extent.elts[0] if isinstance(extent, ast.Tuple) else None
         ends = extent.elts[1:] if isinstance(extent, ast.Tuple) else [extent]

@@ -81,9 +81,7 @@ def step_of(op: ir.Operation, operands: tuple[Ref, ...]) -> Step | None:
     """An op as a step; None for ops with regions or several results."""
     if len(op.results) != 1 or len(op.regions):
         return None
-    given = sorted(
-        f"{named.name}={named.attr}" for named in map(op.attributes.__getitem__, range(len(op.attributes)))
-    )
+    given = sorted(f"{named.name}={named.attr}" for named in map(op.attributes.__getitem__, range(len(op.attributes))))
     return Step(op.name, ";".join(given), str(op.results[0].type), operands)
 
 
@@ -175,8 +173,7 @@ def templates(names: tuple[str, ...]) -> dict[str, tuple[Template, ...]]:
         if template is not None:
             found.setdefault(template.steps[0].name, []).append(template)
     return {
-        first: tuple(sorted(items, key=lambda t: (-len(t.steps), t.name == "cast")))
-        for first, items in found.items()
+        first: tuple(sorted(items, key=lambda t: (-len(t.steps), t.name == "cast"))) for first, items in found.items()
     }
 
 
@@ -294,9 +291,7 @@ class Cutter:
             if found.attributes != step.attributes and step.attributes != LITERAL:
                 return None
             for operand, (kind, number) in zip(op.operands, step.operands, strict=True):
-                wanted = (
-                    arguments.setdefault(number, operand) if kind == "arg" else covered[number].results[0]
-                )
+                wanted = arguments.setdefault(number, operand) if kind == "arg" else covered[number].results[0]
                 if operand != wanted:
                     return None
         inside = set(covered)

@@ -30,9 +30,7 @@ def completed(action: Any, kind: str = FILE) -> None:  # noqa: ANN401 - an actio
 class _PrintCompletion(Action):
     """Prints the script for a shell, and exits."""
 
-    def __call__(
-        self, parser: ArgumentParser, namespace: Namespace, values: object, option: str | None = None
-    ) -> None:
+    def __call__(self, parser: ArgumentParser, namespace: Namespace, values: object, option: str | None = None) -> None:
 
         sys.stdout.write(completion_script(parser, str(values)))
         parser.exit()
@@ -180,9 +178,7 @@ def completion_script(parser: ArgumentParser, shell: str) -> str:
     try:
         import shtab
     except ImportError:
-        raise UnsupportedError(
-            "--print-completion needs shtab: pip install 'relax-mlir[completion]'"
-        ) from None
+        raise UnsupportedError("--print-completion needs shtab: pip install 'relax-mlir[completion]'") from None
     kinds = {FILE: shtab.FILE, DIRECTORY: shtab.DIRECTORY}
     for action in parser._actions:
         kind = getattr(action, "completed_as", None)

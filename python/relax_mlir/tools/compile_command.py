@@ -48,9 +48,7 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--no-cache", action="store_true", help="do not use the cache of compiled modules")
     found.add_argument("--inspect", action="store_true", help="show what a library says of itself, and exit")
     found.add_argument("--json", action="store_true", help="with --inspect: as JSON")
-    found.add_argument(
-        "-v", "--verbose", action="store_true", help="show how long each phase took, and sizes"
-    )
+    found.add_argument("-v", "--verbose", action="store_true", help="show how long each phase took, and sizes")
     add_common(found)
     return found
 

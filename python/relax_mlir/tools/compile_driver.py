@@ -81,8 +81,7 @@ class Report:
         self.rows.append((name, ended - started))
         ends = [start for _, start in self._heard[1:]]
         self.rows += [
-            (f"  {step}", end - start)
-            for (step, start), end in zip(self._heard, [*ends, ended], strict=False)
+            (f"  {step}", end - start) for (step, start), end in zip(self._heard, [*ends, ended], strict=False)
         ]
 
     def _hear(self, step: str) -> None:
@@ -147,9 +146,7 @@ def compile_file(options: Namespace) -> None:
         raise ArgumentError("--json is for --inspect")
     if options.emit is None:
         if output is None:
-            raise ArgumentError(
-                f"give a file with -o that ends with {', '.join(ENDINGS)}, or a form with --emit"
-            )
+            raise ArgumentError(f"give a file with -o that ends with {', '.join(ENDINGS)}, or a form with --emit")
         _require_ending(output, options.exec_mode)
     elif options.exec_mode is not None:
         raise ArgumentError("--exec-mode is for files of code; the forms of --emit say what they are")
@@ -230,9 +227,7 @@ def _is_bytecode(options: Namespace, output: Path) -> bool:
     return bool(output.suffix == BYTECODE or options.exec_mode == "bytecode")
 
 
-def _compile(
-    module: IRModule, targets: list[Target], output: Path, options: Namespace, report: Report
-) -> None:
+def _compile(module: IRModule, targets: list[Target], output: Path, options: Namespace, report: Report) -> None:
     cache = not options.no_cache
     if _is_bytecode(options, output):
         with report.phase("compiling"), _tuned(options, targets[0]):

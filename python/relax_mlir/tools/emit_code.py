@@ -87,9 +87,7 @@ def bytecode(mod: IRModule, target: str | Target = "cpu") -> str:
 FORMS: dict[str, Callable[[ir.Module, Target], str | bytes]] = {
     "bytecode": lambda module, target: bytecode(IRModule(module), target),
     "llvm-ir": lambda module, target: translated(module),
-    "asm": lambda module, target: cross_compile.assembly(
-        translated(module), target, PassContext.current().opt_level
-    ),
+    "asm": lambda module, target: cross_compile.assembly(translated(module), target, PassContext.current().opt_level),
     "obj": lambda module, target: cross_compile.object_file(
         translated(module), target, PassContext.current().opt_level
     ),

@@ -134,9 +134,7 @@ MAX_LINE = 1000
 """Longer lines of the input are not shown."""
 
 
-def show(
-    diagnostic: Diagnostic, source: str, lines: Sequence[str], stream: TextIO, underlined: int = 1
-) -> None:
+def show(diagnostic: Diagnostic, source: str, lines: Sequence[str], stream: TextIO, underlined: int = 1) -> None:
     """Write a diagnostic to a stream.
 
     Args:

@@ -97,9 +97,7 @@ def check_printing(options: Options) -> None:
             raise registry.unknown_pass(name)
     directory = "mlir-print-ir-tree-dir"
     if options.text(directory) and not any(options.values.get(name) for name in BEFORE + AFTER):
-        raise ParseError(
-            f"--{directory} says where dumps go: give --mlir-print-ir-after-all, too, or its like"
-        )
+        raise ParseError(f"--{directory} says where dumps go: give --mlir-print-ir-after-all, too, or its like")
 
 
 def _printers(options: Options) -> Iterator[PassInstrument]:
@@ -254,9 +252,7 @@ class Driver:
             show(complaint.diagnostic, self.source, self.lines, sys.stderr, complaint.underlined)
         return text, not complaints
 
-    def _transform(
-        self, part: Part, pipeline: Sequential, diagnostics: list[Diagnostic]
-    ) -> str | bytes | None:
+    def _transform(self, part: Part, pipeline: Sequential, diagnostics: list[Diagnostic]) -> str | bytes | None:
         """The output for a part; None if it cannot be parsed.
 
         Raises:

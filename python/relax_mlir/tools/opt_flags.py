@@ -113,8 +113,7 @@ _HELP: dict[str, dict[str, str]] = {
         "mlir-print-ir-after-all": "print the module after each pass",
         "mlir-print-ir-after-change": "print after a pass only if the pass changed the module",
         "mlir-print-ir-module-scope": (
-            "print the whole module also around passes on functions, of which only the functions are printed "
-            "otherwise"
+            "print the whole module also around passes on functions, of which only the functions are printed otherwise"
         ),
         "mlir-print-ir-tree-dir=<directory>": (
             "write what the options --mlir-print-ir-* print to files there, one per pass, in folders per function"

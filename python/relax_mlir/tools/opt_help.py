@@ -67,9 +67,7 @@ def help_text() -> str:
     sections = [f"{_wrapped(OVERVIEW)}\n\n{_wrapped(USAGE)}\n\n{EXAMPLES}", f"{_heading('OPTIONS:')}\n"]
     for group, flags in groups.items():
         sections.append(
-            f"  {paint(f'{group}:', BOLD, sys.stdout)}\n"
-            + "\n".join(_row(f.usage, f.help) for f in flags)
-            + "\n"
+            f"  {paint(f'{group}:', BOLD, sys.stdout)}\n" + "\n".join(_row(f.usage, f.help) for f in flags) + "\n"
         )
     variables = "\n".join(_row(name, text, 2) for name, text in ENVIRONMENT.items())
     return "\n".join([*sections, passes_text(), f"{_heading('ENVIRONMENT:')}\n\n{variables}\n"])
@@ -200,19 +198,13 @@ def summary_of(cls: type[Pass]) -> PassSummary:
     from relax_mlir.transform import PipelinePass
     from relax_mlir.transform.pipeline_text import describe_options
 
-    return PassSummary(
-        first_paragraph(inspect.getdoc(cls)), describe_options(cls), issubclass(cls, PipelinePass)
-    )
+    return PassSummary(first_paragraph(inspect.getdoc(cls)), describe_options(cls), issubclass(cls, PipelinePass))
 
 
 def summaries() -> dict[str, PassSummary]:
     """The passes of the project by name."""
     places = {name: target.split(":") for name, target in registry.PASSES.items()}
-    return {
-        name: _summary(module, cls)
-        for name, (module, cls) in places.items()
-        if module.startswith("relax_mlir.")
-    }
+    return {name: _summary(module, cls) for name, (module, cls) in places.items() if module.startswith("relax_mlir.")}
 
 
 def first_paragraph(docstring: str | None) -> str:

@@ -98,9 +98,7 @@ def _add_time(parser: argparse.ArgumentParser) -> None:
     trace = watch.add_argument(
         "--profile", metavar="FILE", help="write a trace of one call for chrome://tracing (of a module)"
     )
-    watch.add_argument(
-        "--threads", type=int, metavar="N", help="run on this many threads (of a module or library)"
-    )
+    watch.add_argument("--threads", type=int, metavar="N", help="run on this many threads (of a module or library)")
     completed(plot)
     completed(trace)
 

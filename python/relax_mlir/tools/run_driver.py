@@ -221,9 +221,7 @@ def read_arrays(texts: Sequence[str], names: Sequence[str]) -> dict[str, Array]:
                 )
             loaded = {name or names[0]: loaded}
         elif name:
-            raise ArgumentError(
-                f"--input: {path} has arrays with names of their own: give it without {name!r}"
-            )
+            raise ArgumentError(f"--input: {path} has arrays with names of their own: give it without {name!r}")
         for key, array in loaded.items():
             if key not in names:
                 raise UnknownNameError("parameter", key, names)
@@ -536,9 +534,7 @@ def _sweep(options: Namespace, function: RunnableFunction, given: Mapping[str, A
         if name not in known:
             raise UnknownNameError("symbol", name, known)
     count = POINTS if any(low != high for low, high in ranges.values()) else 1
-    steps = [
-        {name: _between(low, high, i, count) for name, (low, high) in ranges.items()} for i in range(count)
-    ]
+    steps = [{name: _between(low, high, i, count) for name, (low, high) in ranges.items()} for i in range(count)]
     steps = [step for i, step in enumerate(steps) if step not in steps[:i]]
     timings = []
     for step in steps:
@@ -558,9 +554,7 @@ def _between(low: int, high: int, step: int, count: int) -> int:
     return min(high, round(first * math.pow(high / first, step / (count - 1))))
 
 
-def _measure(
-    function: RunnableFunction, args: Sequence[object], sizes: Mapping[str, int], seconds: float
-) -> Timing:
+def _measure(function: RunnableFunction, args: Sequence[object], sizes: Mapping[str, int], seconds: float) -> Timing:
     note("the function was timed")
     function.call(*args)
     start = perf_counter()

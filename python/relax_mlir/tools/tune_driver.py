@@ -86,9 +86,7 @@ def require_sizes(tasks: Sequence[Task], sizes: Sequence[dict[str, int]]) -> Non
         for task in tasks:
             for symbol in task.symbols:
                 if symbol not in each:
-                    raise ArgumentError(
-                        f"{shown}: task '{task.name}' has a symbol '{symbol}' too: give its size"
-                    )
+                    raise ArgumentError(f"{shown}: task '{task.name}' has a symbol '{symbol}' too: give its size")
                 low, high = task.bounds.get(symbol, (0, None))
                 if each[symbol] < low or (high is not None and each[symbol] > high):
                     last = "" if high is None else f" to {high}"
@@ -107,11 +105,7 @@ def read_tasks(text: str, target: Target, *, trusted: bool = False) -> list[Task
     Raises:
         ParseError, UnknownNameError: as `read_module`. ArgumentError: the file has no task.
     """
-    tasks = (
-        _of_python(text, target)
-        if is_python(text)
-        else extract_tasks(read_module(text, trusted=trusted), target)
-    )
+    tasks = _of_python(text, target) if is_python(text) else extract_tasks(read_module(text, trusted=trusted), target)
     if not tasks:
         raise ArgumentError(
             f"{text}: there is nothing to tune. A task is a schedule with knobs (get_config().define_split, "
@@ -194,8 +188,7 @@ def show_tasks(tasks: Sequence[Task]) -> None:
 
 def _tensors(task: Task) -> str:
     inputs, outputs = (
-        ", ".join(f"{shape_text(t.shape)} {t.dtype}" for t in tensors)
-        for tensors in (task.inputs, task.outputs)
+        ", ".join(f"{shape_text(t.shape)} {t.dtype}" for t in tensors) for tensors in (task.inputs, task.outputs)
     )
     return f"{inputs} -> {outputs}"
 

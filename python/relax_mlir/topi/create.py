@@ -59,15 +59,11 @@ def _require_held(first: Dim | float, by: float, count: Dim, dtype: DType) -> No
 
 def _float_range(begin: Any, end: Any, step: Any, dtype: str) -> Tensor:  # noqa: ANN401 - checked here
     if not all(isinstance(item, int | float) for item in (begin, end, step)) or step == 0:
-        raise ArgumentError(
-            f"topi.arange: {begin}, {end} and {step} are not three numbers with a step other than 0"
-        )
+        raise ArgumentError(f"topi.arange: {begin}, {end} and {step} are not three numbers with a step other than 0")
     try:
         count = max(-int(-(end - begin) // step), 0)
     except (ValueError, OverflowError):
-        raise ArgumentError(
-            f"topi.arange: there is no number of steps from {begin} to {end} by {step}"
-        ) from None
+        raise ArgumentError(f"topi.arange: there is no number of steps from {begin} to {end} by {step}") from None
     _require_held(begin, step, count, dtypes.dtype(dtype))
     return computed(
         [count],
@@ -79,9 +75,7 @@ def _float_range(begin: Any, end: Any, step: Any, dtype: str) -> Tensor:  # noqa
 
 def meshgrid(a_tuple: Sequence[Tensor], indexing: str = "ij") -> list[Tensor]:
     """For each of the tensors of rank 1, a tensor with its elements along its dimension of the common grid."""
-    tensors = [
-        require("topi.meshgrid: a tensor", tensor) for tensor in listed("topi.meshgrid: 'a_tuple'", a_tuple)
-    ]
+    tensors = [require("topi.meshgrid: a tensor", tensor) for tensor in listed("topi.meshgrid: 'a_tuple'", a_tuple)]
     if indexing not in ("ij", "xy") or any(tensor.ndim > 1 for tensor in tensors):
         raise ArgumentError("topi.meshgrid: takes tensors of one dimension, and 'indexing' is 'ij' or 'xy'")
     order = list(range(len(tensors)))
@@ -92,9 +86,7 @@ def meshgrid(a_tuple: Sequence[Tensor], indexing: str = "ij") -> list[Tensor]:
 
     def made(number: int) -> Tensor:
         tensor, place = tensors[number], order.index(number)
-        return computed(
-            shape, lambda *i: tensor(i[place]) if tensor.ndim else tensor(), "T_meshgrid", INJECTIVE
-        )
+        return computed(shape, lambda *i: tensor(i[place]) if tensor.ndim else tensor(), "T_meshgrid", INJECTIVE)
 
     return [made(number) for number in range(len(tensors))]
 
@@ -136,9 +128,7 @@ def eye(n: Any, m: Any = None, k: Any = 0, dtype: str = "float32") -> Tensor:  #
     )
 
 
-def matrix_set_diag(
-    data: Tensor, diagonal: Tensor, k: int | Sequence[int] = 0, align: str = "RIGHT_LEFT"
-) -> Tensor:
+def matrix_set_diag(data: Tensor, diagonal: Tensor, k: int | Sequence[int] = 0, align: str = "RIGHT_LEFT") -> Tensor:
     """`data` with the diagonals `k` of the last two dimensions replaced.
 
     Args:
@@ -153,24 +143,18 @@ def matrix_set_diag(
     given = one_or_listed(f"{what}: 'k'", k)
     given = given * 2 if len(given) == 1 else given
     if len(given) != 2 or not all(isinstance(d, int) for d in given) or given[0] > given[1]:
-        raise ArgumentError(
-            f"{what}: 'k' is {k!r}, expected an integer, or two of which the first is not larger"
-        )
+        raise ArgumentError(f"{what}: 'k' is {k!r}, expected an integer, or two of which the first is not larger")
     if align not in ALIGNMENTS:
         raise ArgumentError(f"{what}: 'align' is {align!r}, expected one of {', '.join(ALIGNMENTS)}")
     if tensor.ndim < 2 or new.dtype != tensor.dtype:
-        raise DTypeError(
-            f"{what}: {new} are no diagonals of the matrices {tensor}: they differ in rank or dtype"
-        )
+        raise DTypeError(f"{what}: {new} are no diagonals of the matrices {tensor}: they differ in rank or dtype")
     low, high = given
     rows, columns = tensor.shape[-2:]
     longest = _longest(rows, columns, low, high)
     several = [high - low + 1] if low != high else []
     shape = [*tensor.shape[:-2], *several, longest]
     if len(shape) != new.ndim or not all(map(symbolic.prove_equal, shape, new.shape)):
-        raise ShapeError(
-            f"{what}: 'diagonal' is {new}, not known to have the shape ({', '.join(map(str, shape))})"
-        )
+        raise ShapeError(f"{what}: 'diagonal' is {new}, not known to have the shape ({', '.join(map(str, shape))})")
     above, below = align.split("_")
 
     def value(*i: Expr) -> Expr:

@@ -123,16 +123,12 @@ def tensordot(a: Tensor, b: Tensor, axes: int | Sequence[int] | Sequence[Sequenc
         if len(listed(f"{what}: 'axes'", axes)) != 2:
             raise ArgumentError(f"{what}: 'axes' is {axes!r}, expected a number, or two lists")
         pairs = [one_or_listed(f"{what}: 'axes'", item) for item in axes]
-    own = [
-        [axis_of(what, axis, t.ndim) for axis in pair] for pair, t in zip(pairs, (first, second), strict=True)
-    ]
+    own = [[axis_of(what, axis, t.ndim) for axis in pair] for pair, t in zip(pairs, (first, second), strict=True)]
     if len(own[0]) != len(own[1]) or any(len(set(pair)) != len(pair) for pair in own):
         raise ShapeError(f"{what}: the axes {pairs} are not as many of both, each once")
     for n, m in zip(*own, strict=True):
         if not symbolic.prove_equal(first.shape[n], second.shape[m]):
-            raise ShapeError(
-                f"{what}: axis {n} of {first} and axis {m} of {second} are not known to be equal"
-            )
+            raise ShapeError(f"{what}: axis {n} of {first} and axis {m} of {second} are not known to be equal")
     taps = [reductions.reduce_axis((0, first.shape[n]), f"k{n}") for n in own[0]]
     kept = [[n for n in range(t.ndim) if n not in pair] for t, pair in zip((first, second), own, strict=True)]
 
@@ -160,9 +156,7 @@ def matmul(a: Tensor, b: Tensor, transp_a: bool = False, transp_b: bool = False)
     rows, inner = left.shape[-2:][::-1] if transp_a else left.shape[-2:]
     other, columns = right.shape[-2:][::-1] if transp_b else right.shape[-2:]
     if not symbolic.prove_equal(inner, other):
-        raise ShapeError(
-            f"{what}: {left} and {right} are combined along {inner} and {other}, not known to be equal"
-        )
+        raise ShapeError(f"{what}: {left} and {right} are combined along {inner} and {other}, not known to be equal")
     before = broadcast_shape(what, [left.shape[:-2], right.shape[:-2]])
     k = reductions.reduce_axis((0, inner), "k")
 
@@ -178,9 +172,7 @@ def matmul(a: Tensor, b: Tensor, transp_a: bool = False, transp_b: bool = False)
     return computed([*before, rows, columns], value, "T_matmul", MATMUL)
 
 
-def batch_matmul(
-    tensor_a: Tensor, tensor_b: Tensor, transpose_a: bool = False, transpose_b: bool = True
-) -> Tensor:
+def batch_matmul(tensor_a: Tensor, tensor_b: Tensor, transpose_a: bool = False, transpose_b: bool = True) -> Tensor:
     """The batched matmul of two tensors of three dimensions; by default the second one is transposed."""
     for name, tensor in (("tensor_a", tensor_a), ("tensor_b", tensor_b)):
         if require(f"topi.nn.batch_matmul: '{name}'", tensor).ndim != 3:

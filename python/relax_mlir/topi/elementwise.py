@@ -111,9 +111,7 @@ def _broadcast(name: str, doc: str, rule: BinaryRule) -> Callable[[Operand, Oper
         shape = broadcast_shape(f"topi.{name}", [tensor.shape for tensor in tensors])
 
         def value(*i: Expr) -> ExprLike:
-            a, b = (
-                broadcast_element(x, shape, i) if isinstance(x, Tensor) else as_expr(x) for x in (lhs, rhs)
-            )
+            a, b = (broadcast_element(x, shape, i) if isinstance(x, Tensor) else as_expr(x) for x in (lhs, rhs))
             return rule(a, b)
 
         same = all(tensor.shape == shape for tensor in tensors)
@@ -208,9 +206,7 @@ Element = Callable[[Sequence[Expr]], Expr]
 QUANTIZED = ("int8", "uint8", "int16", "uint16", "int32")
 
 
-def quantize(
-    data: Tensor, scale: Tensor, zero_point: Tensor, axis: int = -1, out_dtype: str = "int8"
-) -> Tensor:
+def quantize(data: Tensor, scale: Tensor, zero_point: Tensor, axis: int = -1, out_dtype: str = "int8") -> Tensor:
     """``round(data / scale) + zero_point``, clamped to the range of `out_dtype`; ties round to even.
 
     Args:
@@ -238,9 +234,7 @@ def quantize(
     return computed(tensor.shape, value, "T_quantize", tag)
 
 
-def dequantize(
-    data: Tensor, scale: Tensor, zero_point: Tensor, axis: int = -1, out_dtype: str = "float32"
-) -> Tensor:
+def dequantize(data: Tensor, scale: Tensor, zero_point: Tensor, axis: int = -1, out_dtype: str = "float32") -> Tensor:
     """``(data - zero_point) * scale``; see `quantize`."""
     what = "topi.dequantize"
     tensor, wanted = require(f"{what}: 'data'", data), dtypes.dtype(out_dtype)
@@ -259,9 +253,7 @@ def dequantize(
 
 def _quantized(what: str, dtype: str) -> str:
     if dtype not in QUANTIZED:
-        raise DTypeError(
-            f"{what}: quantized numbers have dtype {dtype}, expected one of {', '.join(QUANTIZED)}"
-        )
+        raise DTypeError(f"{what}: quantized numbers have dtype {dtype}, expected one of {', '.join(QUANTIZED)}")
     return dtype
 
 
@@ -276,15 +268,11 @@ def _parameters(
         if name == "scale":
             require_float(f"{what}: '{name}'", tensor)
         if tensor.ndim > 1:
-            raise ArgumentError(
-                f"{what}: '{name}' is {tensor}, expected one number, or one for each place of the axis"
-            )
+            raise ArgumentError(f"{what}: '{name}' is {tensor}, expected one number, or one for each place of the axis")
         if tensor.ndim == 1 and tensor.shape[0] != 1:
             whole = data.shape[place] if data.ndim else 1
             if not symbolic.prove_equal(tensor.shape[0], whole):
-                raise ShapeError(
-                    f"{what}: '{name}' is {tensor}, not known to have the {whole} places of axis {place}"
-                )
+                raise ShapeError(f"{what}: '{name}' is {tensor}, not known to have the {whole} places of axis {place}")
         found.append(_element(tensor, place, kind))
     return found[0], found[1], BROADCAST if data.ndim else ELEMWISE
 

@@ -55,9 +55,7 @@ def affine_grid(data: Tensor, target_shape: Sequence[Any], align_corners: bool =
     require_float(what, matrix)
     rank = len(sizes)
     if rank not in (2, 3) or matrix.shape[1:] != (rank, rank + 1):
-        raise ShapeError(
-            f"{what}: {rank} sizes for {matrix}, expected (batch, 2, 3) for 2, (batch, 3, 4) for 3"
-        )
+        raise ShapeError(f"{what}: {rank} sizes for {matrix}, expected (batch, 2, 3) for 2, (batch, 3, 4) for 3")
     kind = matrix.dtype
 
     def coordinate(index: Expr, dim: Dim) -> Expr:
@@ -100,9 +98,7 @@ def grid_sample(
     require_float(what, places)
     rank = tensor.ndim - 2
     if rank not in (2, 3) or places.ndim != tensor.ndim or places.shape[1] != rank:
-        raise ShapeError(
-            f"{what}: the grid {places} does not fit {tensor}: both are of 4, or of 5 dimensions"
-        )
+        raise ShapeError(f"{what}: the grid {places} does not fit {tensor}: both are of 4, or of 5 dimensions")
     if require_layout(what, layout, "NCHW" if rank == 2 else "NCDHW") not in ("NCHW", "NCDHW"):
         raise ArgumentError(f"{what}: the layout is {layout!r}, expected NCHW or NCDHW")
     require_equal(f"{what}: the batches", tensor.shape[:1], places.shape[:1])
@@ -111,9 +107,7 @@ def grid_sample(
         ("padding_mode", padding_mode, PADDINGS),
     ):
         if value not in known:
-            raise ArgumentError(
-                f"{what}: '{label}' is {value!r}, expected one of {', '.join(map(repr, known))}"
-            )
+            raise ArgumentError(f"{what}: '{label}' is {value!r}, expected one of {', '.join(map(repr, known))}")
     if method == "bicubic" and rank == 3:
         raise ArgumentError(f"{what}: 'method' is 'bicubic', which is for two dimensions")
     if tensor.dtype == "float64" and places.dtype != "float64":
@@ -309,9 +303,7 @@ def _tf_crop_and_resize(x: Expr, axis: _Axis) -> Expr:
         return middle
     step = last * (axis.end - axis.begin) / _gaps(axis)
     spread = last * axis.begin + x * step
-    return (
-        spread if isinstance(axis.new, int) else functions.select(as_expr(size(axis.new)) > 1, spread, middle)
-    )
+    return spread if isinstance(axis.new, int) else functions.select(as_expr(size(axis.new)) > 1, spread, middle)
 
 
 COORDINATES: dict[str, Callable[[Expr, _Axis], Expr]] = {
@@ -441,9 +433,7 @@ def _resized(
         ("rounding_method", how.rounding, ROUNDINGS),
     ):
         if value not in known:
-            raise ArgumentError(
-                f"{what}: '{label}' is {value!r}, expected one of {', '.join(map(repr, known))}"
-            )
+            raise ArgumentError(f"{what}: '{label}' is {value!r}, expected one of {', '.join(map(repr, known))}")
     crops = how.coordinates == "tf_crop_and_resize"
     moves = crops or how.coordinates == "tf_half_pixel_for_nn"
     part = list(roi) if crops and roi is not None else [0.0] * rank + [1.0] * rank
@@ -472,9 +462,7 @@ def _resized(
     if out_dtype is not None and out_dtype != found.dtype:
         kind, inner = dtypes.dtype(out_dtype).name, found
         found = computed(found.shape, lambda *i: inner(*i).astype(kind), "T_cast", INJECTIVE)
-    return (
-        found if found is not tensor else computed(tensor.shape, lambda *i: tensor(*i), "T_resize", INJECTIVE)
-    )
+    return found if found is not tensor else computed(tensor.shape, lambda *i: tensor(*i), "T_resize", INJECTIVE)
 
 
 def _place(index: Expr, axis: _Axis, how: _How) -> Expr:

@@ -117,9 +117,7 @@ def scatter_elements(
                 count = counts[at].astype(tensor.dtype)
                 out[at] = out[at] / count if out.dtype.is_float else out[at] // count
 
-    return LoopOp(
-        [tensor, index, new], [tensor.shape], [tensor.dtype], body, "T_scatter_elements", SCATTER
-    ).outputs[0]
+    return LoopOp([tensor, index, new], [tensor.shape], [tensor.dtype], body, "T_scatter_elements", SCATTER).outputs[0]
 
 
 def put(reduction: str, out: Buffer, there: Indices, new: Scalar) -> None:
@@ -171,16 +169,11 @@ def _vectors_put(
     def body(b: LoopBuilder, x: Buffer, positions: Buffer, update: Buffer, out: Buffer) -> None:
         copy(b, x, out, tensor.shape)
         with b.grid(rest) as at:
-            found = [
-                counted_index(b, positions[place_of(number, at)], tensor.shape[number])
-                for number in range(count)
-            ]
+            found = [counted_index(b, positions[place_of(number, at)], tensor.shape[number]) for number in range(count)]
             with b.grid(new.shape[width:]) as inner:
                 put(mode, out, [*found, *inner], update[at, inner])
 
-    return LoopOp(
-        [tensor, index, new], [tensor.shape], [tensor.dtype], body, "T_scatter_nd", SCATTER
-    ).outputs[0]
+    return LoopOp([tensor, index, new], [tensor.shape], [tensor.dtype], body, "T_scatter_nd", SCATTER).outputs[0]
 
 
 def _checked(
@@ -218,9 +211,7 @@ def counted_index(b: LoopBuilder, given: Scalar, dim: Dim, from_end: bool = True
 # `BoundsError` at run time.
 
 
-def take(
-    a: Tensor, indices: Tensor, axis: int | None = None, batch_dims: int = 0, mode: str = "clip"
-) -> Tensor:
+def take(a: Tensor, indices: Tensor, axis: int | None = None, batch_dims: int = 0, mode: str = "clip") -> Tensor:
     """Take elements, or slices along an axis, at indices.
 
     Args:
@@ -347,8 +338,7 @@ def _vectors_taken(
 
     def value(*i: Expr) -> Expr:
         at: list[ExprLike] = [
-            counted(index(*vector(number, i[:width])), tensor.shape[batch_dims + number])
-            for number in range(count)
+            counted(index(*vector(number, i[:width])), tensor.shape[batch_dims + number]) for number in range(count)
         ]
         return tensor(*i[:batch_dims], *at, *i[width:])
 
@@ -438,9 +428,7 @@ def index_put(
                 item = update[_broadcast(new, whole, [*at, *inner])]
                 put("add" if accumulate else REPLACE, out, [*found, *inner], item)
 
-    return LoopOp(
-        [tensor, *places, new], [tensor.shape], [tensor.dtype], body, "T_index_put", SCATTER
-    ).outputs[0]
+    return LoopOp([tensor, *places, new], [tensor.shape], [tensor.dtype], body, "T_index_put", SCATTER).outputs[0]
 
 
 def _found(
@@ -462,9 +450,7 @@ def _found(
 def _broadcast(tensor: Tensor, shape: Sequence[Dim], at: Sequence[Scalar]) -> list[Indices]:
     """The indices of a tensor's element, broadcast to `shape`, at the given position."""
     own, wide = at[len(at) - tensor.ndim :], shape[len(shape) - tensor.ndim :]
-    return [
-        0 if size == 1 and other != 1 else i for size, other, i in zip(tensor.shape, wide, own, strict=True)
-    ]
+    return [0 if size == 1 and other != 1 else i for size, other, i in zip(tensor.shape, wide, own, strict=True)]
 
 
 def _checked_indices(
@@ -592,9 +578,7 @@ def held(place: Dim, whole: Dim) -> Dim:
     return symbolic.minimum(place, whole)
 
 
-def _written(
-    what: str, tensor: Tensor, new: Tensor, ranges: dict[int, tuple[Dim, int, Dim]], name: str
-) -> Tensor:
+def _written(what: str, tensor: Tensor, new: Tensor, ranges: dict[int, tuple[Dim, int, Dim]], name: str) -> Tensor:
     """`tensor` with `new` in the slice of (first index, step, count) by dimension."""
     shape = [ranges[n][2] if n in ranges else dim for n, dim in enumerate(tensor.shape)]
     if new.dtype != tensor.dtype:

@@ -72,9 +72,7 @@ def reshape(a: Tensor, newshape: Sequence[Any]) -> Tensor:
             return tensor(*(0 if dim == 1 else next(moved) for dim in tensor.shape))
 
         return computed(shape, same, "T_reshape", INJECTIVE)
-    return computed(
-        shape, lambda *i: tensor(*unflattened(flattened(i, shape), tensor.shape)), "T_reshape", INJECTIVE
-    )
+    return computed(shape, lambda *i: tensor(*unflattened(flattened(i, shape), tensor.shape)), "T_reshape", INJECTIVE)
 
 
 def _without_units(shape: Sequence[Dim]) -> list[Dim]:
@@ -120,9 +118,7 @@ def expand_dims(a: Tensor, axis: int, num_newaxis: int = 1) -> Tensor:
     if not isinstance(num_newaxis, int) or not 0 <= num_newaxis <= MOST_AXES:
         raise ArgumentError(f"topi.expand_dims: 'num_newaxis' is {num_newaxis!r}, expected 0 to {MOST_AXES}")
     shape = [*tensor.shape[:place], *[1] * num_newaxis, *tensor.shape[place:]]
-    return computed(
-        shape, lambda *i: tensor(*i[:place], *i[place + num_newaxis :]), "T_expand_dims", INJECTIVE
-    )
+    return computed(shape, lambda *i: tensor(*i[:place], *i[place + num_newaxis :]), "T_expand_dims", INJECTIVE)
 
 
 def _together(what: str, tensors: Sequence[Tensor]) -> list[Tensor]:
@@ -130,9 +126,7 @@ def _together(what: str, tensors: Sequence[Tensor]) -> list[Tensor]:
     if not found:
         raise ArgumentError(f"{what}: there is no tensor")
     if len({tensor.dtype for tensor in found}) > 1:
-        raise DTypeError(
-            f"{what}: the tensors have dtypes {', '.join(t.dtype for t in found)}; cast them to one"
-        )
+        raise DTypeError(f"{what}: the tensors have dtypes {', '.join(t.dtype for t in found)}; cast them to one")
     return found
 
 
@@ -193,9 +187,7 @@ def split(ary: Tensor, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
     def made(begin: Dim, end: Dim) -> Tensor:
         length = symbolic.maximum(end - begin, 0)
         shape = [*tensor.shape[:place], length, *tensor.shape[place + 1 :]]
-        return computed(
-            shape, lambda *i: tensor(*replaced(i, place, i[place] + size(begin))), "T_split", INJECTIVE
-        )
+        return computed(shape, lambda *i: tensor(*replaced(i, place, i[place] + size(begin))), "T_split", INJECTIVE)
 
     return [made(begin, end) for begin, end in zip(begins, ends, strict=True)]
 
@@ -222,9 +214,7 @@ def repeat(a: Tensor, repeats: Any, axis: int) -> Tensor:  # noqa: ANN401 - a si
     if isinstance(count, int) and count < 0:
         raise ArgumentError(f"topi.repeat: 'repeats' is {count}, expected 0 or more")
     shape = [*tensor.shape[:place], tensor.shape[place] * count, *tensor.shape[place + 1 :]]
-    return computed(
-        shape, lambda *i: tensor(*replaced(i, place, i[place] // size(count))), "T_repeat", INJECTIVE
-    )
+    return computed(shape, lambda *i: tensor(*replaced(i, place, i[place] // size(count))), "T_repeat", INJECTIVE)
 
 
 def flip(a: Tensor, axis: int = 0) -> Tensor:
@@ -232,9 +222,7 @@ def flip(a: Tensor, axis: int = 0) -> Tensor:
     tensor = require("topi.flip: 'a'", a)
     place = axis_of("topi.flip", axis, tensor.ndim)
     last = size(tensor.shape[place] - 1)
-    return computed(
-        tensor.shape, lambda *i: tensor(*replaced(i, place, last - i[place])), "T_flip", INJECTIVE
-    )
+    return computed(tensor.shape, lambda *i: tensor(*replaced(i, place, last - i[place])), "T_flip", INJECTIVE)
 
 
 def strided_slice(
@@ -347,14 +335,8 @@ def sliding_window(data: Tensor, axis: int, window_shape: Sequence[int], strides
         raise ShapeError(f"{what}: axis {axis!r} of a tensor of {tensor.ndim} dimensions")
     rank = tensor.ndim - axis
     given = [*listed(f"{what}: 'window_shape'", window_shape), *listed(f"{what}: 'strides'", strides)]
-    if (
-        len(window_shape) != rank
-        or len(strides) != rank
-        or not all(isinstance(n, int) and n > 0 for n in given)
-    ):
-        raise ArgumentError(
-            f"{what}: {window_shape!r} and {strides!r} are not {rank} integers from 1 on each"
-        )
+    if len(window_shape) != rank or len(strides) != rank or not all(isinstance(n, int) and n > 0 for n in given):
+        raise ArgumentError(f"{what}: {window_shape!r} and {strides!r} are not {rank} integers from 1 on each")
     counts = [
         symbolic.maximum(symbolic.floordiv(dim - extent, step) + 1, 0)
         for dim, extent, step in zip(tensor.shape[axis:], window_shape, strides, strict=True)
@@ -397,8 +379,7 @@ def sparse_to_dense(
             out[at] = b.const(default_value, values.dtype)
         with b.loop(count) as j:
             found = [
-                counted_index(b, positions[((), j, (j, number))[index.ndim]], dim)
-                for number, dim in enumerate(shape)
+                counted_index(b, positions[((), j, (j, number))[index.ndim]], dim) for number, dim in enumerate(shape)
             ]
             out[found] = given[j if values.ndim else ()]
 
@@ -412,9 +393,7 @@ def expand_like(a: Tensor, shape_like: Tensor, axis: int | Sequence[int]) -> Ten
     new = axes_of(what, axis, like.ndim)
     kept = [number for number in range(like.ndim) if number not in new]
     require_equal(what, tensor.shape, [like.shape[number] for number in kept])
-    return computed(
-        like.shape, lambda *i: tensor(*(i[number] for number in kept)), "T_expand_like", BROADCAST
-    )
+    return computed(like.shape, lambda *i: tensor(*(i[number] for number in kept)), "T_expand_like", BROADCAST)
 
 
 def elemwise_sum(xs: Sequence[Tensor]) -> Tensor:
@@ -506,11 +485,7 @@ def layout_transform(array: Tensor, src_layout: str, dst_layout: str) -> Tensor:
             at[letter.upper()] = at[letter.upper()] + own if letter.upper() in at else own
         return tensor(
             *(
-                at[letter.upper()] % factor
-                if factor
-                else at[letter] // old[letter]
-                if letter in old
-                else at[letter]
+                at[letter.upper()] % factor if factor else at[letter] // old[letter] if letter in old else at[letter]
                 for letter, factor in source
             )
         )
@@ -533,9 +508,7 @@ def _parsed(what: str, layout: str) -> list[tuple[str, int]]:
     blocks = {letter for letter, factor in found if letter.islower() and factor}
     fits = len(set(letters)) == len(letters) and len(whole) + len(blocks) == len(found)
     if not found or number or not fits or not {letter.upper() for letter in blocks} <= whole:
-        raise ArgumentError(
-            f"{what}: {layout!r} is no layout: capitals, and small ones of theirs behind a number"
-        )
+        raise ArgumentError(f"{what}: {layout!r} is no layout: capitals, and small ones of theirs behind a number")
     return found
 
 
@@ -567,9 +540,7 @@ def reordered(what: str, tensor: Tensor, layout: str, wanted: str) -> Tensor:
     return tensor if layout == wanted else transpose(tensor, [layout.index(letter) for letter in wanted])
 
 
-def in_layout(
-    what: str, data: Tensor, layout: str, wanted: str, operator: Callable[[Tensor], Tensor]
-) -> Tensor:
+def in_layout(what: str, data: Tensor, layout: str, wanted: str, operator: Callable[[Tensor], Tensor]) -> Tensor:
     """Apply `operator`, which expects the layout `wanted`, to a tensor of another layout; convert the result back."""
     own = require_layout(what, layout, wanted)
     return reordered(what, operator(reordered(what, data, own, wanted)), wanted, own)

@@ -64,9 +64,7 @@ def _reduced(
     places = _Places(f"topi.{name}", data, axis, keepdims)
     if not places.axes:
         return computed(places.shape, lambda *i: of(places.element(i)), f"T_{name}", COMM_REDUCE)
-    return computed(
-        places.shape, lambda *i: reducer(of(places.element(i)), places.axes), f"T_{name}", COMM_REDUCE
-    )
+    return computed(places.shape, lambda *i: reducer(of(places.element(i)), places.axes), f"T_{name}", COMM_REDUCE)
 
 
 def sum(data: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
@@ -104,14 +102,10 @@ def mean(data: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
     require_float("topi.mean", require("topi.mean: 'data'", data))
     total = sum(data, axis, keepdims)
     count = product([data.shape[number] for number in axes_of("topi.mean", axis, data.ndim)])
-    return computed(
-        total.shape, lambda *i: total(*i) / as_expr(size(count)).astype(data.dtype), "T_mean", COMM_REDUCE
-    )
+    return computed(total.shape, lambda *i: total(*i) / as_expr(size(count)).astype(data.dtype), "T_mean", COMM_REDUCE)
 
 
-def argmax(
-    data: Tensor, axis: int | None = None, keepdims: bool = False, select_last_index: bool = False
-) -> Tensor:
+def argmax(data: Tensor, axis: int | None = None, keepdims: bool = False, select_last_index: bool = False) -> Tensor:
     """The index (int32) of the maximum along an axis, or in the flattened tensor; the first one of equal elements.
 
     A NaN counts as larger than any number. `select_last_index`: the last one of equal elements. -1 for no elements.
@@ -119,9 +113,7 @@ def argmax(
     return _arg("argmax", data, axis, keepdims, select_last_index, lambda a, b: a > b)
 
 
-def argmin(
-    data: Tensor, axis: int | None = None, keepdims: bool = False, select_last_index: bool = False
-) -> Tensor:
+def argmin(data: Tensor, axis: int | None = None, keepdims: bool = False, select_last_index: bool = False) -> Tensor:
     """The index (int32) of the minimum; see `argmax`. A NaN counts as smaller than any number."""
     return _arg("argmin", data, axis, keepdims, select_last_index, lambda a, b: a < b)
 
@@ -168,9 +160,7 @@ CUMULATIVE = "cumulative"
 """The tag of cumulative results."""
 
 
-def cumsum(
-    data: Tensor, axis: int | None = None, dtype: str | None = None, exclusive: bool | None = None
-) -> Tensor:
+def cumsum(data: Tensor, axis: int | None = None, dtype: str | None = None, exclusive: bool | None = None) -> Tensor:
     """The cumulative sum along an axis, or of the flattened tensor.
 
     `dtype`: elements are converted to it first. `exclusive`: without the element itself.
@@ -178,9 +168,7 @@ def cumsum(
     return _cumulative("cumsum", data, axis, dtype, exclusive, 0, operator.add)
 
 
-def cumprod(
-    data: Tensor, axis: int | None = None, dtype: str | None = None, exclusive: bool | None = None
-) -> Tensor:
+def cumprod(data: Tensor, axis: int | None = None, dtype: str | None = None, exclusive: bool | None = None) -> Tensor:
     """The cumulative product; see `cumsum`."""
     return _cumulative("cumprod", data, axis, dtype, exclusive, 1, operator.mul)
 

@@ -249,9 +249,7 @@ def topk(
     return [values, indices] if ret_type == "both" else values if ret_type == "values" else indices
 
 
-def searchsorted(
-    sorted_sequence: Tensor, values: Tensor, right: bool = False, dtype: str = "int64"
-) -> Tensor:
+def searchsorted(sorted_sequence: Tensor, values: Tensor, right: bool = False, dtype: str = "int64") -> Tensor:
     """For each value, the number of elements of a sorted vector that are less, or less or equal with `right`."""
     what = "topi.searchsorted"
     tensor, wanted = (
@@ -278,9 +276,7 @@ def searchsorted(
 
     found = LoopOp([tensor, wanted], [wanted.shape], ["int64"], body, "T_searchsorted", SORT).outputs[0]
     kind = dtypes.dtype(dtype).name
-    return (
-        found if kind == "int64" else computed(found.shape, lambda *i: found(*i).astype(kind), "T_cast", SORT)
-    )
+    return found if kind == "int64" else computed(found.shape, lambda *i: found(*i).astype(kind), "T_cast", SORT)
 
 
 def _axis(what: str, tensor: Tensor, axis: int) -> int:

@@ -133,12 +133,8 @@ def collapse_sum(data: Tensor, target_shape: Sequence[Dim]) -> Tensor:
     tensor, wanted = require(f"{what}: 'data'", data), dims_of(f"{what}: 'target_shape'", target_shape)
     more = tensor.ndim - len(wanted)
     own = tensor.shape[max(more, 0) :]
-    if more < 0 or not all(
-        new == 1 or symbolic.prove_equal(new, old) for new, old in zip(wanted, own, strict=True)
-    ):
-        raise ShapeError(
-            f"{what}: ({', '.join(map(str, wanted))}) is not known to broadcast to the shape of {tensor}"
-        )
+    if more < 0 or not all(new == 1 or symbolic.prove_equal(new, old) for new, old in zip(wanted, own, strict=True)):
+        raise ShapeError(f"{what}: ({', '.join(map(str, wanted))}) is not known to broadcast to the shape of {tensor}")
     summed = [
         *range(more),
         *(more + n for n, (new, old) in enumerate(zip(wanted, own, strict=True)) if new != old),
@@ -185,9 +181,7 @@ def multinomial_from_uniform(
                     found[0] = j
             out[i, 0] = found[0].astype(dtypes.dtype(dtype).name)
 
-    op = LoopOp(
-        [chances, sample, rows], [sample.shape], [dtypes.dtype(dtype).name], body, "T_multinomial", CHANCE
-    )
+    op = LoopOp([chances, sample, rows], [sample.shape], [dtypes.dtype(dtype).name], body, "T_multinomial", CHANCE)
     return op.outputs[0]
 
 

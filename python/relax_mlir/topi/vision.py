@@ -28,9 +28,7 @@ BOXES = "boxes"
 """The tag of selected boxes."""
 
 
-def get_valid_counts(
-    data: Tensor, score_threshold: float = 0, id_index: int = 0, score_index: int = 1
-) -> list[Tensor]:
+def get_valid_counts(data: Tensor, score_threshold: float = 0, id_index: int = 0, score_index: int = 1) -> list[Tensor]:
     """The boxes with a score above a threshold, in order, followed by rows of -1.
 
     Args:
@@ -229,9 +227,7 @@ class _Kept:
 
     def is_left(self, n: Scalar, i: Scalar) -> Scalar:
         """True if a box has a large enough score and is not dropped."""
-        return (self.out[n, i, self.rules.score_index] > self.rules.score_threshold) & (
-            self.places[n, i] >= 0
-        )
+        return (self.out[n, i, self.rules.score_index] > self.rules.score_threshold) & (self.places[n, i] >= 0)
 
     def suppress(self, n: Scalar, i: Scalar, j: Scalar) -> None:
         """Drop box `j` if it overlaps box `i`."""
@@ -326,9 +322,7 @@ def all_class_non_max_suppression(
     tensor, weight = _boxes(what, boxes, 4), require(f"{what}: 'scores'", scores)
     require_float(what, weight)
     if tensor.shape[2] != 4 or weight.ndim != 3:
-        raise ShapeError(
-            f"{what}: {tensor} and {weight} are not (batch, boxes, 4) and (batch, classes, boxes)"
-        )
+        raise ShapeError(f"{what}: {tensor} and {weight} are not (batch, boxes, 4) and (batch, classes, boxes)")
     require_equal(f"{what}: 'scores'", (weight.shape[0], weight.shape[2]), tensor.shape[:2])
     most = max_output_boxes_per_class
     if isinstance(most, bool) or not isinstance(most, int | Tensor):
@@ -400,9 +394,7 @@ def _one(what: str, tensor: Tensor, dtype: str) -> Tensor:
     """A tensor of one element as a vector of the given dtype."""
     if tensor.ndim > 1 or (tensor.ndim == 1 and tensor.shape[0] != 1):
         raise ShapeError(f"{what}: {tensor} is not one number")
-    return computed(
-        (1,), lambda i: (tensor(0) if tensor.ndim else tensor()).astype(dtype), "T_nms_number", BOXES
-    )
+    return computed((1,), lambda i: (tensor(0) if tensor.ndim else tensor()).astype(dtype), "T_nms_number", BOXES)
 
 
 def multibox_transform_loc(
@@ -431,8 +423,7 @@ def multibox_transform_loc(
     """
     what = "topi.vision.multibox_transform_loc"
     classes, moves, boxes = (
-        require(f"{what}: '{n}'", t)
-        for n, t in (("cls_pred", cls_pred), ("loc_pred", loc_pred), ("anchor", anchor))
+        require(f"{what}: '{n}'", t) for n, t in (("cls_pred", cls_pred), ("loc_pred", loc_pred), ("anchor", anchor))
     )
     require_float(what, classes)
     if classes.ndim != 3 or boxes.ndim != 3:
@@ -450,9 +441,7 @@ def multibox_transform_loc(
         height, width = bottom - top, right - left
         y, x = ey * vy * height + (top + bottom) * 0.5, ex * vx * width + (left + right) * 0.5
         h, w = functions.exp(eh * vh) * height * 0.5, functions.exp(ew * vw) * width * 0.5
-        found = functions.select(
-            k == 0, y - h, functions.select(k == 1, x - w, functions.select(k == 2, y + h, x + w))
-        )
+        found = functions.select(k == 0, y - h, functions.select(k == 1, x - w, functions.select(k == 2, y + h, x + w)))
         return functions.maximum(functions.minimum(found, 1.0), 0.0) if clip else found
 
     places = computed((batch, count, 4), corner, "T_multibox_boxes", INJECTIVE)
@@ -550,15 +539,11 @@ def roi_align_nchw(
                 total[0] = 0 if mode == "avg" else -math.inf
                 with b.loop(y_cells.samples) as iy, b.loop(x_cells.samples) as ix:
                     y, x = y_cells.place(py, iy), x_cells.place(px, ix)
-                    inside = [
-                        (p >= -1) & (p <= cast(b.size(d), p.dtype)) for p, d in ((y, height), (x, width))
-                    ]
+                    inside = [(p >= -1) & (p <= cast(b.size(d), p.dtype)) for p, d in ((y, height), (x, width))]
                     with b.when(inside[0] & inside[1]):
                         sample = bilinear(b, image, (n, c), (y, x), (height, width))
                         if mode == "avg":
-                            total[0] = total[0] + sample / cast(
-                                y_cells.samples * x_cells.samples, sample.dtype
-                            )
+                            total[0] = total[0] + sample / cast(y_cells.samples * x_cells.samples, sample.dtype)
                         else:
                             total[0] = b.max(total[0], sample)
                     if mode == "max":
@@ -633,9 +618,7 @@ def roi_pool(
     return roi_pool_nchw(data, rois, pooled_size, spatial_scale)
 
 
-def roi_pool_nchw(
-    data: Tensor, rois: Tensor, pooled_size: int | Sequence[int], spatial_scale: float
-) -> Tensor:
+def roi_pool_nchw(data: Tensor, rois: Tensor, pooled_size: int | Sequence[int], spatial_scale: float) -> Tensor:
     """`roi_pool` for the layout NCHW."""
     tensor, regions, (rows, columns) = _checked("topi.vision.roi_pool", data, rois, pooled_size)
     _, channels, height, width = tensor.shape
@@ -687,13 +670,9 @@ def _checked(
     tensor, regions = require(f"{what}: 'data'", data), require(f"{what}: 'rois'", rois)
     require_float(what, tensor)
     require_float(what, regions)
-    sizes = (
-        [pooled_size] * 2 if isinstance(pooled_size, int) else listed(f"{what}: 'pooled_size'", pooled_size)
-    )
+    sizes = [pooled_size] * 2 if isinstance(pooled_size, int) else listed(f"{what}: 'pooled_size'", pooled_size)
     if tensor.ndim != 4 or regions.ndim != 2 or regions.shape[1] != 5:
         raise ShapeError(f"{what}: {tensor} and {regions} are not images and (regions, 5)")
     if len(sizes) != 2 or not all(isinstance(size, int) and size > 0 for size in sizes):
-        raise ArgumentError(
-            f"{what}: 'pooled_size' is {pooled_size!r}, expected one or two integers from 1 on"
-        )
+        raise ArgumentError(f"{what}: 'pooled_size' is {pooled_size!r}, expected one or two integers from 1 on")
     return tensor, regions, (sizes[0], sizes[1])

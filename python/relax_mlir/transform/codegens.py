@@ -43,13 +43,9 @@ def register_codegen(
 
     def register(given: CodegenT) -> CodegenT:
         if not callable(given):
-            raise ArgumentError(
-                f"register_codegen: '{name}' is {given!r}, expected a function of a CodegenRegion"
-            )
+            raise ArgumentError(f"register_codegen: '{name}' is {given!r}, expected a function of a CodegenRegion")
         if name in _codegens and not override:
-            raise ArgumentError(
-                f"register_codegen: '{name}' is registered already; override=True replaces it"
-            )
+            raise ArgumentError(f"register_codegen: '{name}' is registered already; override=True replaces it")
         _codegens[name] = given
         return given
 

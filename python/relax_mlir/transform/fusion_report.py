@@ -61,9 +61,7 @@ def _lines(decision: FusionDecision, times: int, width: int) -> Iterator[str]:
     producer, consumer = (f"{n} ({p})" for n, p in zip((d.producer, d.consumer), d.patterns, strict=True))
     count = f" ({times} times)" if times > 1 else ""
     saved = f"; saves {d.saved} bytes" if d.saved else ""
-    yield from terminal.wrapped(
-        f"{mark}  ", f"{d.function}: {producer} {link} {consumer}{count}", width, INDENT
-    )
+    yield from terminal.wrapped(f"{mark}  ", f"{d.function}: {producer} {link} {consumer}{count}", width, INDENT)
     yield from terminal.wrapped("       ", f"{d.reason}{saved}", width, INDENT)
     yield from terminal.wrapped("       ", f"at {d.place}", width, INDENT)
 

@@ -229,8 +229,7 @@ class FunctionPass(PythonPass):
         if changes:
             raise PassError(
                 self.name,
-                f"a pass on functions must not add or delete any, but it {' and '.join(changes)}; "
-                "a module pass may",
+                f"a pass on functions must not add or delete any, but it {' and '.join(changes)}; a module pass may",
             )
 
     @abstractmethod
@@ -242,9 +241,7 @@ class PrimFuncPass(FunctionPass):
     """A pass on each prim func except those marked ``SkipOptimization``. It must not add or delete functions."""
 
     def functions(self, module: ir.Module) -> list[func.FuncOp]:
-        return [
-            function for function in prim_funcs(module) if self.lowers or not skips_optimization(function)
-        ]
+        return [function for function in prim_funcs(module) if self.lowers or not skips_optimization(function)]
 
 
 class DataflowBlockPass(PythonPass):
@@ -461,9 +458,7 @@ def _decorate(
         if not hasattr(target, user_method):
             raise ArgumentError(f"class {target.__name__} has no method {user_method}")
         of_user = getattr(target, user_method)
-        return type(
-            target.__name__, (target, base), {**settings, method: adapt(of_user, works_in_place(of_user))}
-        )
+        return type(target.__name__, (target, base), {**settings, method: adapt(of_user, works_in_place(of_user))})
 
     return make if target is None else make(target)
 

@@ -56,9 +56,7 @@ class Sequential(Pass):
             )
         self.passes = tuple(_checked(index, each) for index, each in enumerate(passes or ()))
         text = ",".join(p.info.text for p in self.passes)
-        self._info = PassInfo(
-            name, opt_level, pass_names(f"pass '{name}': 'required'", required), text, composite=True
-        )
+        self._info = PassInfo(name, opt_level, pass_names(f"pass '{name}': 'required'", required), text, composite=True)
 
     @property
     def info(self) -> PassInfo:
@@ -204,9 +202,7 @@ class MLIRPass(Pass):
         ParseError: text or options that MLIR does not accept.
     """
 
-    def __init__(
-        self, pipeline: str, opt_level: int = 0, name: str = "mlir-pipeline", *, check: bool = True
-    ) -> None:
+    def __init__(self, pipeline: str, opt_level: int = 0, name: str = "mlir-pipeline", *, check: bool = True) -> None:
         elements = parse_elements(pipeline)
         if len(elements) == 1 and elements[0].name == ROOT and elements[0].children is not None:
             elements = elements[0].children

@@ -204,9 +204,7 @@ def _fits(value: object, kind: Any) -> bool:  # noqa: ANN401 - any option type
 
 
 def _described(kind: Any) -> str:  # noqa: ANN401 - any option type
-    return str(getattr(kind, "__name__", kind) if not typing.get_origin(kind) else kind).replace(
-        "typing.", ""
-    )
+    return str(getattr(kind, "__name__", kind) if not typing.get_origin(kind) else kind).replace("typing.", "")
 
 
 def _shortened(value: object) -> str:
@@ -259,9 +257,7 @@ def _convert(name: str, option: str, text: str, kind: Any) -> Any:  # noqa: ANN4
         kinds = [a for a in arguments if a is not type(None)]
         return _convert(name, option, text, kinds[0])
     if origin is tuple:
-        return tuple(
-            _convert(name, option, part.strip(), arguments[0]) for part in text.split(",") if part.strip()
-        )
+        return tuple(_convert(name, option, part.strip(), arguments[0]) for part in text.split(",") if part.strip())
     if origin is Literal:
         if text not in arguments:
             raise UnknownNameError(f"value of option '{option}' of pass '{name}'", text, arguments)

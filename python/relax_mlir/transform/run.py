@@ -187,9 +187,7 @@ def user_place(error: BaseException) -> str | None:
 #     value   := "{" entries "}" | string | word
 
 _LANDMARK = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|\{-#')
-_TOKEN = re.compile(
-    r'\s*(?:(?P<text>"(?:[^"\\]|\\.)*")|(?P<word>[\w.$/+-]+)|(?P<mark>#-\}|[{}:,]))', re.DOTALL
-)
+_TOKEN = re.compile(r'\s*(?:(?P<text>"(?:[^"\\]|\\.)*")|(?P<word>[\w.$/+-]+)|(?P<mark>#-\}|[{}:,]))', re.DOTALL)
 
 EXTERNAL = "external_resources"
 
@@ -332,9 +330,7 @@ class Recipe:
             "config": quoted(json.dumps(self.config)),
         }
         groups = ",\n".join(
-            f"    {name}: {{\n"
-            + ",\n".join(f"      {key}: {value}" for key, value in group.items())
-            + "\n    }"
+            f"    {name}: {{\n" + ",\n".join(f"      {key}: {value}" for key, value in group.items()) + "\n    }"
             for name, group in ((OF_MLIR, of_mlir), (OWN, own))
         )
         return f"{{-#\n  {EXTERNAL}: {{\n{groups}\n  }}\n#-}}\n"
@@ -382,11 +378,7 @@ def read_recipe(text: str, source: str) -> tuple[Recipe, str]:
 def _group(resources: dict[str, Any], name: str) -> dict[str, str]:
     """The entries of a group that are strings or words."""
     group = resources.get(name)
-    return (
-        {key: value for key, value in group.items() if isinstance(value, str)}
-        if isinstance(group, dict)
-        else {}
-    )
+    return {key: value for key, value in group.items() if isinstance(value, str)} if isinstance(group, dict) else {}
 
 
 def write_reproducer(module: ir.Module | ir.Operation, recipe: Recipe, name: str, folder: str) -> Path:
@@ -449,9 +441,7 @@ REPRODUCERS_VARIABLE = "RELAX_MLIR_REPRODUCERS"
 
 
 @contextmanager
-def guarded(
-    module: ir.Module, info: PassInfo, ctx: PassContext, verify: bool | None = None
-) -> Iterator[None]:
+def guarded(module: ir.Module, info: PassInfo, ctx: PassContext, verify: bool | None = None) -> Iterator[None]:
     """Run one pass in the context: verify the module after it, and convert its failure to an error of the project.
 
     `verify` overrules the context's option. Exceptions of instruments propagate unchanged. A `RelaxError` keeps its
@@ -492,9 +482,7 @@ class _Reported(Exception):
 
     def __init__(self, errors: list[Diagnostic]) -> None:
         self.errors = errors
-        super().__init__(
-            "1 error was reported" if len(errors) == 1 else f"{len(errors)} errors were reported"
-        )
+        super().__init__("1 error was reported" if len(errors) == 1 else f"{len(errors)} errors were reported")
 
 
 def _keep(ctx: PassContext, diagnostics: list[Diagnostic]) -> bool:

@@ -217,20 +217,14 @@ class DaskWorkers:
         for name, at_least in (("rounds", 1), ("retries", 0)):
             expect(f"DaskWorkers: '{name}'", getattr(self, name), int, "a number")
             if getattr(self, name) < at_least:
-                raise ArgumentError(
-                    f"DaskWorkers: '{name}' is {getattr(self, name)}, expected at least {at_least}"
-                )
+                raise ArgumentError(f"DaskWorkers: '{name}' is {getattr(self, name)}, expected at least {at_least}")
         try:
             from distributed import Client
         except ImportError:
-            raise UnsupportedError(
-                "DaskWorkers: Dask is not installed: pip install relax-mlir[distributed]"
-            ) from None
+            raise UnsupportedError("DaskWorkers: Dask is not installed: pip install relax-mlir[distributed]") from None
         expect("DaskWorkers: 'client'", self.client, Client | str, "a distributed.Client, or an address")
         if isinstance(self.client, Client) and self.client.asynchronous:
-            raise ArgumentError(
-                "DaskWorkers: 'client' is an asynchronous client, expected one with asynchronous=False"
-            )
+            raise ArgumentError("DaskWorkers: 'client' is an asynchronous client, expected one with asynchronous=False")
 
     @property
     def count(self) -> int:

@@ -255,9 +255,7 @@ class Database:
 
     def add(self, *records: Record | TableRecord) -> None:
         """Add records, and write the file."""
-        expect_all(
-            "Database.add: 'records'", records, Record | TableRecord, "records of measurements or tables"
-        )
+        expect_all("Database.add: 'records'", records, Record | TableRecord, "records of measurements or tables")
         self._take(*records)
         self.save()
 
@@ -288,9 +286,7 @@ class Database:
         """The records of a task on its target."""
         own = features_of(task)
         return [
-            r
-            for r in self.records
-            if r.task == task.key and r.target == str(task.target) and r.features in (None, own)
+            r for r in self.records if r.task == task.key and r.target == str(task.target) and r.features in (None, own)
         ]
 
     def for_target(self, target: str | Target) -> Database:
@@ -357,9 +353,7 @@ def _machine(record: Record | TableRecord) -> Machine:
     return record.task, record.target, record.features
 
 
-def apply_history_best(
-    database: Database | str | Path, objective: Objective = "mean"
-) -> AbstractContextManager[None]:
+def apply_history_best(database: Database | str | Path, objective: Objective = "mean") -> AbstractContextManager[None]:
     """Apply the best choices of a database to schedules that are created in the block: values, or size tables.
 
     Example: ``with apply_history_best("tuned.json"): rx.build(mod)``. For a schedule that was only measured for other

@@ -121,9 +121,7 @@ def _draw(argument: dict[str, Any], seed: int) -> np.ndarray[Any, Any]:
     return found.astype(dtype)
 
 
-def _require_equal(
-    given: np.ndarray[Any, Any], wanted: np.ndarray[Any, Any], arguments: Sequence[Any]
-) -> None:
+def _require_equal(given: np.ndarray[Any, Any], wanted: np.ndarray[Any, Any], arguments: Sequence[Any]) -> None:
     shapes = ", ".join(str(tuple(a["shape"])) for a in arguments)
     tolerance = TOLERANCES.get(str(wanted.dtype))
     if tolerance is None:  # integers and bools

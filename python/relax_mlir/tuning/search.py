@@ -83,9 +83,7 @@ class RandomSearch:
         what = f"{type(self).__name__}.tell"
         expect(f"{what}: 'values'", values, Mapping, "values of knobs")
         if values.keys() != self.space.keys():
-            raise ArgumentError(
-                f"{what}: 'values' is {values!r}, expected a value for each of {list(self.space)}"
-            )
+            raise ArgumentError(f"{what}: 'values' is {values!r}, expected a value for each of {list(self.space)}")
         if math.isnan(real(score, f"{what}: 'score'")):
             raise ArgumentError(f"{what}: 'score' is NaN; a configuration that failed has the score 0")
         self.seen.add(key_of_values(values))
@@ -202,9 +200,7 @@ class ModelSearch(RandomSearch):
         try:
             import xgboost
         except ImportError:
-            raise UnsupportedError(
-                "the search 'model' needs XGBoost: pip install 'relax-mlir[tuning]'"
-            ) from None
+            raise UnsupportedError("the search 'model' needs XGBoost: pip install 'relax-mlir[tuning]'") from None
         self._xgboost = xgboost
         self._kinds = {name: _kind(candidates) for name, candidates in self.space.items()}
 
@@ -253,9 +249,7 @@ class ModelSearch(RandomSearch):
         known, asked = table[: len(measured)], table[len(measured) :]
         wanted = np.array([score for _, score in self.scores.values()])
         candidates = self._xgboost.DMatrix(asked, nthread=1)
-        predicted = np.stack(
-            [self._fitted(known, wanted, number).predict(candidates) for number in range(MODELS)]
-        )
+        predicted = np.stack([self._fitted(known, wanted, number).predict(candidates) for number in range(MODELS)])
         mean, spread = predicted.mean(axis=0), predicted.std(axis=0) + 1e-6
         gain = mean - wanted.max()
         z = gain / spread
@@ -345,9 +339,7 @@ class OptunaSearch(RandomSearch):
         try:
             import optuna
         except ImportError:
-            raise UnsupportedError(
-                "the search 'optuna' needs Optuna: pip install 'relax-mlir[tuning]'"
-            ) from None
+            raise UnsupportedError("the search 'optuna' needs Optuna: pip install 'relax-mlir[tuning]'") from None
         self._optuna = optuna
         before = optuna.logging.get_verbosity()
         optuna.logging.set_verbosity(optuna.logging.WARNING)  # Optuna logs the creation of a study
@@ -357,9 +349,7 @@ class OptunaSearch(RandomSearch):
             )
         finally:
             optuna.logging.set_verbosity(before)
-        self._distributions = {
-            name: self._distribution(len(values), values) for name, values in self.space.items()
-        }
+        self._distributions = {name: self._distribution(len(values), values) for name, values in self.space.items()}
 
     def propose(self, count: int) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []

@@ -117,11 +117,7 @@ class Task:
             ArgumentError: the values belong to another schedule.
         """
         own = self.name, self.inputs, self.outputs, self.make
-        made = (
-            made_schedules(*own, self.target, self.template)
-            if choice is None
-            else schedules_of(*own, Known(choice))
-        )
+        made = made_schedules(*own, self.target, self.template) if choice is None else schedules_of(*own, Known(choice))
         return build_by_size(made.ways, [*self.inputs, *self.outputs], name).module
 
     def scheduled(self, values: Values) -> str:
@@ -131,9 +127,7 @@ class Task:
             ScheduleError: the values do not give a valid schedule.
             ArgumentError: the values belong to another schedule.
         """
-        made: IRModule = build_scheduled(
-            self.schedule(values), [*self.inputs, *self.outputs], FUNCTION
-        ).module
+        made: IRModule = build_scheduled(self.schedule(values), [*self.inputs, *self.outputs], FUNCTION).module
         return str(made)
 
     def arguments(self, sizes: Sizes) -> list[Argument]:
@@ -147,13 +141,9 @@ class Task:
                 shown = ", ".join(f"{name}={size}" for name, size in sizes.items()) or "no size"
                 raise ArgumentError(f"task '{self.name}': {shown} gives no size for '{symbol}'")
             if type(sizes[symbol]) is not int or sizes[symbol] < 0:
-                raise ArgumentError(
-                    f"task '{self.name}': the size {sizes[symbol]!r} of '{symbol}' is no size"
-                )
+                raise ArgumentError(f"task '{self.name}': the size {sizes[symbol]!r} of '{symbol}' is no size")
         return [
-            Argument(
-                tuple(symbolic.evaluate(dim, sizes) for dim in t.shape), t.dtype, number >= len(self.inputs)
-            )
+            Argument(tuple(symbolic.evaluate(dim, sizes) for dim in t.shape), t.dtype, number >= len(self.inputs))
             for number, t in enumerate([*self.inputs, *self.outputs])
         ]
 
@@ -231,9 +221,7 @@ def create_task(
         ArgumentError: `schedule` does not return a schedule, or one without knobs.
     """
     if not callable(schedule):
-        raise ArgumentError(
-            f"create_task: 'schedule' is {schedule!r}, expected a function of the computed tensors"
-        )
+        raise ArgumentError(f"create_task: 'schedule' is {schedule!r}, expected a function of the computed tensors")
     expect_all("create_task: 'args'", args, Tensor, "te.Tensors")
     inputs = tuple(t for t in args if isinstance(t.op, PlaceholderOp))
     outputs = tuple(t for t in args if not isinstance(t.op, PlaceholderOp))
@@ -246,9 +234,7 @@ def create_task(
     with configured() as config:
         make()
     if not has_knobs(config):
-        raise ArgumentError(
-            f"create_task '{name}': the schedule has no knobs: get_config().define_knob defines one"
-        )
+        raise ArgumentError(f"create_task '{name}': the schedule has no knobs: get_config().define_knob defines one")
     return Task(name, key_of(inputs, outputs), inputs, outputs, make, Target.parse(target))
 
 

@@ -461,9 +461,7 @@ def tune_tasks(
     return [*outcomes, *(_outcome(run, None) for run in runs[len(outcomes) :])] if interrupted else outcomes
 
 
-def _told(
-    progress: Callable[[TaskStep], None], task: Task, number: int
-) -> Callable[[int, Measurement, float], None]:
+def _told(progress: Callable[[TaskStep], None], task: Task, number: int) -> Callable[[int, Measurement, float], None]:
     return lambda measured, last, best: progress(TaskStep(task, number, measured, best, last))
 
 

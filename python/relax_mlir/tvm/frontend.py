@@ -26,9 +26,7 @@ def detach_params(mod: IRModule) -> tuple[IRModule, dict[str, list[Tensor]]]:
         ArgumentError: the module was not imported so, or another pass has changed it.
     """
     if mod not in _weights:
-        raise ArgumentError(
-            "detach_params: the module has no weights; import it with keep_params_as_input=True"
-        )
+        raise ArgumentError("detach_params: the module has no weights; import it with keep_params_as_input=True")
     return mod, _weights.pop(mod)
 
 

@@ -21,9 +21,7 @@ def _optimised() -> Pass:
 
 
 def _tuning(**options: Any) -> Pass:  # noqa: ANN401 - the options of TVM's
-    raise UnsupportedError(
-        "get_pipeline: 'static_shape_tuning' is not available: relax_mlir.tuning tunes schedules"
-    )
+    raise UnsupportedError("get_pipeline: 'static_shape_tuning' is not available: relax_mlir.tuning tunes schedules")
 
 
 _pipelines: dict[str, Make] = {

@@ -185,9 +185,7 @@ class BenchmarkResult:
         return statistics.pstdev(self.results)
 
     def __str__(self) -> str:
-        return (
-            f"mean {1e3 * self.mean:.4f} ms, median {1e3 * self.median:.4f} ms, min {1e3 * self.min:.4f} ms"
-        )
+        return f"mean {1e3 * self.mean:.4f} ms, median {1e3 * self.median:.4f} ms, min {1e3 * self.min:.4f} ms"
 
 
 class VirtualMachine:
@@ -279,26 +277,20 @@ class VirtualMachine:
         """A function that measures calls: `repeat` times the mean of `number` calls, or of more in `min_repeat_ms`."""
         _require_cpu(dev)
         if number < 1 or repeat < 1:
-            raise ArgumentError(
-                f"time_evaluator: 'number' is {number} and 'repeat' {repeat}, expected at least 1"
-            )
+            raise ArgumentError(f"time_evaluator: 'number' is {number} and 'repeat' {repeat}, expected at least 1")
         function = self._function(func_name)
 
         def measure(*args: Any) -> BenchmarkResult:  # noqa: ANN401 - tensors
             values = tuple(map(_unwrapped, args))
             function(*values)
-            return BenchmarkResult(
-                tuple(_mean(function, values, number, min_repeat_ms) for _ in range(repeat))
-            )
+            return BenchmarkResult(tuple(_mean(function, values, number, min_repeat_ms) for _ in range(repeat)))
 
         return measure
 
     def profile(self, func_name: str, *args: Value) -> Any:  # noqa: ANN401 - a profile
         """Call a function and return a profile; native code needs ``compile(mod, profile=True)``."""
         if not isinstance(self.module, BytecodeMachine | Executable):
-            raise ArgumentError(
-                "profile: a loaded library has no profile; compile the module in this process"
-            )
+            raise ArgumentError("profile: a loaded library has no profile; compile the module in this process")
         with self.module.profile() as profile:
             self[func_name](*args)
         return profile
@@ -338,9 +330,7 @@ def get_global_func(name: str, allow_missing: bool = False) -> Any:  # noqa: ANN
     return found
 
 
-def register_func(
-    name: str | Callable[..., Any], f: Callable[..., Any] | None = None, override: bool = False
-) -> Any:  # noqa: ANN401 - the function, or a decorator
+def register_func(name: str | Callable[..., Any], f: Callable[..., Any] | None = None, override: bool = False) -> Any:  # noqa: ANN401 - the function, or a decorator
     """Register a function with the FFI, also as a decorator."""
     return tvm_ffi.register_global_func(name, f, override)
 

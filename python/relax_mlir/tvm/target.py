@@ -24,9 +24,7 @@ class Target(target.Target):
     def __init__(self, text: str | dict[str, Any] = "llvm", host: str | None = None) -> None:
         """`text` may also be a dictionary of ``kind`` and options; `host` is accepted for TVM."""
         if isinstance(text, dict):
-            options = (
-                f"-{key}={value}" for key, value in text.items() if key in ("mcpu", "mtriple", "num-threads")
-            )
+            options = (f"-{key}={value}" for key, value in text.items() if key in ("mcpu", "mtriple", "num-threads"))
             text = " ".join([str(text.get("kind", "llvm")), *options])
         kind, _, options_text = str(text).strip().partition(" ")
         if kind.partition("/")[0] not in CPUS:

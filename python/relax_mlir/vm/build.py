@@ -67,11 +67,7 @@ def build_bytecode(mod: IRModule, target: Target, cache: bool) -> Executable:
     if made.kernels is None:
         return made
     is_legalized = form_of(mod.mlir) is None
-    library = (
-        compile_kernels(kernels, target, cache)
-        if is_legalized
-        else compile_users(kernels, target, cache=cache)
-    )
+    library = compile_kernels(kernels, target, cache) if is_legalized else compile_users(kernels, target, cache=cache)
     return Executable(made.functions, made.constants, made.words, made.offsets, made.kernels, library)
 
 

@@ -56,9 +56,7 @@ def builtin(name: str) -> tvm_ffi.Function:
     functions = builtin_functions()
     full = name if name.startswith(PREFIX) else PREFIX + name
     if full not in functions:
-        raise UnknownNameError(
-            "builtin of the virtual machine", name, [n.removeprefix(PREFIX) for n in functions]
-        )
+        raise UnknownNameError("builtin of the virtual machine", name, [n.removeprefix(PREFIX) for n in functions])
     return functions[full]
 
 
@@ -105,9 +103,7 @@ def fail_assertion(message: str, *values: object) -> None:
     """Raise AssertionError with `message`, whose ``{}`` are replaced by `values` (tensors of rank 0, numbers)."""
     shown = [to_numpy(value).item() if isinstance(value, tvm_ffi.Tensor) else value for value in values]
     pieces = message_pieces("assert_op", str(message), len(shown))
-    raise AssertionError(
-        "".join(piece if isinstance(piece, str) else _text(shown[piece]) for piece in pieces)
-    )
+    raise AssertionError("".join(piece if isinstance(piece, str) else _text(shown[piece]) for piece in pieces))
 
 
 def _text(value: object) -> str:
@@ -154,9 +150,7 @@ class VMState:
         """The machine. Raises RelaxError if it has been deleted; its functions may outlive it."""
         machine = self._machine()
         if machine is None:
-            raise RelaxError(
-                "VMState: the virtual machine is gone; keep a reference to it while its functions run"
-            )
+            raise RelaxError("VMState: the virtual machine is gone; keep a reference to it while its functions run")
         return machine
 
     def __getitem__(self, name: str) -> VMFunction:

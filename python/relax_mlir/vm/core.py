@@ -146,9 +146,7 @@ class Image:
         self.counters_address, self._count = at + counters, executable.offsets.size
         self._first_descriptor = at + descriptors
 
-    def _describe(
-        self, where: int, info: FunctionInfo, start: int, text: int, name: bytes, takes: bytes
-    ) -> int:
+    def _describe(self, where: int, info: FunctionInfo, start: int, text: int, name: bytes, takes: bytes) -> int:
         """Write the descriptor of a function, and its name and parameters at `text`; return the end of that text."""
         at = self.address
         ctypes.memmove(at + text, name + takes, len(name) + len(takes))

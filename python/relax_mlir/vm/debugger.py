@@ -80,9 +80,7 @@ def listing(debugger: Debugger, info: FunctionInfo) -> str:
     for number in range(info.end - info.start):
         mark = "->" if number == current else "  "
         star = "*" if (info.name, number) in debugger.breakpoints else " "
-        lines.append(
-            _line(f"{mark}{star}{number:4}  {instruction_text(debugger.executable, info.start + number)}")
-        )
+        lines.append(_line(f"{mark}{star}{number:4}  {instruction_text(debugger.executable, info.start + number)}"))
     return "\n".join(lines)
 
 
@@ -180,14 +178,10 @@ class Debugger:
         functions: Mapping[str, Callable[..., Any]] | None = None,
     ) -> None:
         """`functions`: packed functions for an executable; a machine has its own."""
-        expect(
-            "Debugger: 'machine'", machine, VirtualMachine | Executable, "a virtual machine or an executable"
-        )
+        expect("Debugger: 'machine'", machine, VirtualMachine | Executable, "a virtual machine or an executable")
         if isinstance(machine, VirtualMachine) and functions is not None:
             raise ArgumentError("Debugger: `functions` go with an executable; a virtual machine has its own")
-        self.machine = (
-            machine if isinstance(machine, VirtualMachine) else VirtualMachine(machine, functions=functions)
-        )
+        self.machine = machine if isinstance(machine, VirtualMachine) else VirtualMachine(machine, functions=functions)
         self.executable = self.machine.executable
         self.frames: list[Frame] = []
         """The active calls, the innermost last."""
@@ -208,9 +202,7 @@ class Debugger:
         count = info.end - info.start
         expect("break_at: 'instruction'", instruction, int, "a number")
         if not 0 <= instruction < count:
-            raise ArgumentError(
-                f"break_at: '{function}' has instructions 0 to {count - 1}; there is no {instruction}"
-            )
+            raise ArgumentError(f"break_at: '{function}' has instructions 0 to {count - 1}; there is no {instruction}")
         self.breakpoints.add((function, int(instruction)))
 
     def break_on_call(self, name: str) -> None:

@@ -86,9 +86,7 @@ def _text(module: ir.Operation, weights: Mapping[str, ir.Attribute]) -> str:
     replace_resources(copy, marks)
     text = module_text(copy, replace(options, assume_verified=True))
     types = [str(weight.type) for weight in weights.values()]
-    return re.sub(
-        rf'"{mark}\.(\d+)"', lambda found: f"dense_resource<weight{found[1]}> : {types[int(found[1])]}", text
-    )
+    return re.sub(rf'"{mark}\.(\d+)"', lambda found: f"dense_resource<weight{found[1]}> : {types[int(found[1])]}", text)
 
 
 def _read_only(attribute: ir.Attribute) -> np.ndarray[Any, Any]:
@@ -125,9 +123,7 @@ def load_kernels(executable: Executable) -> CompiledKernels | None:
         target = _target(module.mlir)
         return compile_kernels(module, target) if executable.is_trusted else compile_users(module, target)
     except RelaxError as error:
-        raise CompileError(
-            f"VirtualMachine: the kernels of the executable cannot be compiled: {error}"
-        ) from error
+        raise CompileError(f"VirtualMachine: the kernels of the executable cannot be compiled: {error}") from error
 
 
 def _arrays(module: ir.Module, values: list[object]) -> Mapping[str, np.ndarray[Any, Any]]:

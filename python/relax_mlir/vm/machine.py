@@ -158,9 +158,7 @@ class VMProfile:
         lines = [f"{'function':16} {'instr':>5} {'calls':>8} {'total us':>10} {'each us':>8}  callee"]
         for function, number, callee, count, seconds in self.rows:
             total = seconds * 1e6
-            lines.append(
-                f"{function[:16]:16} {number:5} {count:8} {total:10.1f} {total / count:8.2f}  {callee[:26]}"
-            )
+            lines.append(f"{function[:16]:16} {number:5} {count:8} {total:10.1f} {total / count:8.2f}  {callee[:26]}")
         return "\n".join(lines)
 
 
@@ -362,9 +360,7 @@ def _check_limit(name: str, value: object, what: str) -> None:
         raise ArgumentError(f"VirtualMachine: '{name}' is {value!r}, expected a number of {what} from 1 on")
 
 
-def _packed_functions(
-    executable: Executable, own: Mapping[str, Callable[..., Any]]
-) -> dict[str, tvm_ffi.Function]:
+def _packed_functions(executable: Executable, own: Mapping[str, Callable[..., Any]]) -> dict[str, tvm_ffi.Function]:
     """Return the packed functions of an executable by name.
 
     Raises:
@@ -404,10 +400,7 @@ def _missing_text(executable: Executable, missing: list[str]) -> str:
                 instruction = executable.instruction(number)
                 if isinstance(instruction, Call) and (
                     instruction.func == indices[name]
-                    or any(
-                        arg.kind is ArgKind.FUNCTION and arg.value == indices[name]
-                        for arg in instruction.args
-                    )
+                    or any(arg.kind is ArgKind.FUNCTION and arg.value == indices[name] for arg in instruction.args)
                 ):
                     place = place or f" (used by instruction {number - info.start} of {info.name})"
         lines.append(f"'{name}'{place}")

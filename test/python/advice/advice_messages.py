@@ -134,9 +134,7 @@ def _string_nodes(tree: ast.AST) -> Iterator[ast.Constant | ast.JoinedStr]:
             if not is_part:
                 yield node
             continue
-        if isinstance(node, ast.Name) or (
-            isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-        ):
+        if isinstance(node, ast.Name) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
             continue
         if isinstance(node, ast.JoinedStr):
             yield node

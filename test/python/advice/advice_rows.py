@@ -123,9 +123,7 @@ class ScriptRows(Table):
             self.function.replace("{line}", line)
             .replace("{name}", name)
             .replace("{parameters}", ", ".join(f"{n}: {self.parameters[n]}" for n in self.used(line)))
-            .replace(
-                "{result}", "z" if re.search(r"^ *z\b[^=\n]*=", line, re.M) else next(iter(self.parameters))
-            )
+            .replace("{result}", "z" if re.search(r"^ *z\b[^=\n]*=", line, re.M) else next(iter(self.parameters)))
             for name, line in lines.items()
         ]
         return self.module.replace("{functions}", "".join(functions))

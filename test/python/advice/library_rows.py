@@ -92,9 +92,7 @@ def packed() -> rx.IRModule:
 
     import tvm_ffi
 
-    tvm_ffi.register_global_func(
-        "advice.library.exp", lambda x: tvm_ffi.from_dlpack(np.exp(np.from_dlpack(x))), True
-    )
+    tvm_ffi.register_global_func("advice.library.exp", lambda x: tvm_ffi.from_dlpack(np.exp(np.from_dlpack(x))), True)
     return T.FuseOpsByPattern([("lib.exp", dpl.is_call_packed("advice.library.exp"))])(module(body))
 
 

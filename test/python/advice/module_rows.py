@@ -152,10 +152,7 @@ def _changed(text: str) -> Any:
     return module.make()
 
 
-MOVED = (
-    "from relax_mlir.script import ir as I\nfrom relax_mlir.script import relax as R\n\n\n\n# more\n"
-    + DELAYED
-)
+MOVED = "from relax_mlir.script import ir as I\nfrom relax_mlir.script import relax as R\n\n\n\n# more\n" + DELAYED
 
 
 class _Tvm:
@@ -198,19 +195,13 @@ ROWS: Mapping[str, Row] = {
         CLOSURE + OTHER.format("").replace("x + 1.0", "cls.main(x)"),
         r"annotate it \(`-> R.Tensor.*or define it first",
     ),
-    "closure_with_effects": scripts(
-        CLOSURE + OTHER.format(ANNOTATION), "which may have effects: use invoke_closure"
-    ),
+    "closure_with_effects": scripts(CLOSURE + OTHER.format(ANNOTATION), "which may have effects: use invoke_closure"),
     "impure": scripts(
         PRINTING.format("(pure=True)", ""),
         r'leave that out.*vouch for it by R.func_attr\(\{"relax.force_pure": True\}\)',
     ),
-    "result": scripts(
-        PLAIN.replace("):", ') -> R.Tensor((2, 3), "float32"):'), "R.match_shape asserts at run time"
-    ),
-    "nothing_returned": scripts(
-        PLAIN.replace("return x + 1.0", "return"), r"`return \(\)` returns the empty tuple"
-    ),
+    "result": scripts(PLAIN.replace("):", ') -> R.Tensor((2, 3), "float32"):'), "R.match_shape asserts at run time"),
+    "nothing_returned": scripts(PLAIN.replace("return x + 1.0", "return"), r"`return \(\)` returns the empty tuple"),
     "shape_first": scripts(
         SHAPE_FIRST.format("R.call_tir((n,), cls.other, (x,))"),
         "write the result as a Tensor, behind the arguments",

@@ -109,9 +109,7 @@ class _Adds(FunctionPass):
 
 
 ROWS = {
-    "dataflow_left": texts(
-        DATAFLOW, "run to-non-dataflow before call-tir-rewrite", passes="call-tir-rewrite"
-    ),
+    "dataflow_left": texts(DATAFLOW, "run to-non-dataflow before call-tir-rewrite", passes="call-tir-rewrite"),
     "op_left": texts(EXP, "run legalize-ops before call-tir-rewrite", passes="call-tir-rewrite"),
     "op_of_memory_left": texts(
         EXP.replace("exp", "flatten"),
@@ -129,9 +127,7 @@ ROWS = {
         passes="lower-symbolic-shapes",
     ),
     "unknown_argument": texts(
-        fill(UNKNOWN_CALL, "", "%x", "tensor<*xf32>", "tensor<3xf32>").replace(
-            "-> !n {", "-> tensor<3xf32> {"
-        ),
+        fill(UNKNOWN_CALL, "", "%x", "tensor<*xf32>", "tensor<3xf32>").replace("-> !n {", "-> tensor<3xf32> {"),
         "prim funcs take tensors of known rank and dtype: match_shape it first",
         passes="lower-symbolic-shapes",
     ),

@@ -54,8 +54,7 @@ CASES: dict[str, ScriptCase] = {
     ),
     "break": (LOOP + "break", "use `while` with a condition, or `if`"),
     "remap": (
-        LOOP
-        + 'with T.block("b"):\n                u, w = T.axis.remap("SS", i)\n                b[u, w] = a[u, w]',
+        LOOP + 'with T.block("b"):\n                u, w = T.axis.remap("SS", i)\n                b[u, w] = a[u, w]',
         r'write T.axis.remap\("SR", \[i, k\]\)',
     ),
     "empty_reduction": (

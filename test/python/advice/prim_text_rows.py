@@ -44,8 +44,7 @@ def loops(body: str) -> str:
 def elements(body: str) -> str:
     """`b[r, s] = w`, where the body makes `w` of `v = a[r, s]`."""
     return loops(
-        f"%v = memref.load %a[%r, %s] : memref<4x4xf32>\n{body}\n"
-        "memref.store %w, %b[%r, %s] : memref<4x4xf32>"
+        f"%v = memref.load %a[%r, %s] : memref<4x4xf32>\n{body}\nmemref.store %w, %b[%r, %s] : memref<4x4xf32>"
     )
 
 
@@ -157,8 +156,7 @@ CASES: dict[str, tuple[str, str] | tuple[str, str, str, Reference]] = {
     ),
     "power_of_bools": (
         elements(
-            "%k = arith.cmpf ogt, %v, %zero : f32\n%p = math.ipowi %k, %k : i1\n"
-            "%w = arith.select %p, %one, %zero : f32"
+            "%k = arith.cmpf ogt, %v, %zero : f32\n%p = math.ipowi %k, %k : i1\n%w = arith.select %p, %one, %zero : f32"
         ),
         "it has no meaning for i1: write the condition",
     ),
@@ -210,9 +208,7 @@ CASES: dict[str, tuple[str, str] | tuple[str, str, str, Reference]] = {
         "or store into a copy of it in a buffer of its own",
     ),
     "results": (
-        "WHOLE"
-        + HEAD
-        + " -> f32 attributes {relax.prim_func} { %one = arith.constant 1.0 : f32\nreturn %one : f32 }",
+        "WHOLE" + HEAD + " -> f32 attributes {relax.prim_func} { %one = arith.constant 1.0 : f32\nreturn %one : f32 }",
         "write to its last buffers|it returns what it writes",
     ),
     "mixed": (
@@ -220,8 +216,7 @@ CASES: dict[str, tuple[str, str] | tuple[str, str, str, Reference]] = {
         "its parameters are tensors and memrefs: use one of both",
     ),
     "bodiless": (
-        "WHOLE"
-        "func.func private @{name}(memref<4x4xf32>, memref<4xi64>, memref<4x4xf32>) attributes {relax.prim_func}",
+        "WHOLEfunc.func private @{name}(memref<4x4xf32>, memref<4xi64>, memref<4x4xf32>) attributes {relax.prim_func}",
         "it has no body: define it, or call a packed function",
     ),
 }
@@ -244,9 +239,7 @@ class PrimTexts(Table):
             attributes += "," + line.removeprefix("ATTRIBUTE")
         head = TENSORS if body.startswith("TENSORS") else HEAD
         end = "" if body.startswith("TENSORS") else "return"
-        whole = (
-            f"{head} attributes {{{attributes}}} {{\n{CONSTANTS}\n{body.removeprefix('TENSORS')}\n{end}\n}}\n"
-        )
+        whole = f"{head} attributes {{{attributes}}} {{\n{CONSTANTS}\n{body.removeprefix('TENSORS')}\n{end}\n}}\n"
         return (whole + (HELPER if "{name}.add" in body else "")).replace("{name}", name)
 
     def module(self, bodies: dict[str, str]) -> rx.IRModule:

@@ -234,9 +234,7 @@ def _threads(count: int) -> Any:
 def _tiles() -> Any:
     """Request AMX tiles on a machine without them."""
     host = rx.Target.host()
-    without = dataclasses.replace(
-        host, features=frozenset(f for f in host.features if not f.startswith("amx_"))
-    )
+    without = dataclasses.replace(host, features=frozenset(f for f in host.features if not f.startswith("amx_")))
     with mock.patch.object(rx.Target, "host", staticmethod(lambda: without)):
         return rx.build(_module(), AMX)
 

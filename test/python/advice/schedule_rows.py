@@ -57,9 +57,7 @@ def _extern() -> Any:
     """A call of a packed function, and a reader of its result."""
 
     def make(t: Any) -> Any:
-        squared = te.extern(
-            t.shape, [t], lambda ins, outs: te.call_packed("test.advice.te.plus", t, t, *outs)
-        )
+        squared = te.extern(t.shape, [t], lambda ins, outs: te.call_packed("test.advice.te.plus", t, t, *outs))
         out = te.compute(t.shape, lambda *i: squared[i] * 2.0, "out")
         return te.create_schedule(out.op)
 
@@ -97,12 +95,8 @@ ROWS: dict[str, Row] = {
     "inline_reduction": _row(
         lambda e: e.s[e.c].compute_inline(), "it is a reduction, which is no expression: use compute_at"
     ),
-    "prefetch": _row(
-        lambda e: e.s[e.b].prefetch(e.a, e.i, 1), "there is no prefetch: use cache_read and compute_at"
-    ),
-    "storage_align": _row(
-        lambda e: e.s[e.b].storage_align(e.i, 16, 0), "pad the tensor's shape in the compute"
-    ),
+    "prefetch": _row(lambda e: e.s[e.b].prefetch(e.a, e.i, 1), "there is no prefetch: use cache_read and compute_at"),
+    "storage_align": _row(lambda e: e.s[e.b].storage_align(e.i, 16, 0), "pad the tensor's shape in the compute"),
     "not_inside": _row(
         lambda e: (e.s[e.b].compute_at(e.s[e.e], e.e.op.axis[0]), _text(e.s, e.a, e.e)),
         "C reads B, too, and is not computed inside the loop i of E: compute it there",

@@ -40,9 +40,7 @@ def _plus_reference(x: Any, j: Any) -> Any:
 
 
 def _pair(t: Any) -> Any:
-    return te.comm_reducer(
-        lambda a, b: (a[0] + b[0], a[1] * b[1]), lambda s, u: (te.const(0, s), te.const(1, u))
-    )
+    return te.comm_reducer(lambda a, b: (a[0] + b[0], a[1] * b[1]), lambda s, u: (te.const(0, s), te.const(1, u)))
 
 
 def _both(t: Any) -> Any:
@@ -126,9 +124,7 @@ CASES: dict[str, BuilderCase] = {
         _prim_of_extern,
         r"emit it, by bb\.emit_te or bb\.emit, where it becomes a call of its own",
         lambda bb, p: bb.emit_te(
-            lambda t: te.extern(
-                t.shape, [t], lambda ins, outs: te.call_packed("test.advice.te.plus", t, t, *outs)
-            ),
+            lambda t: te.extern(t.shape, [t], lambda ins, outs: te.call_packed("test.advice.te.plus", t, t, *outs)),
             p["x"],
         ),
         lambda x: x + x,

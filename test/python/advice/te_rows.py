@@ -83,9 +83,7 @@ CASES: dict[str, BuilderCase] = {
         lambda x: np.where(((x > 0.5) & (x < 1.5)) | (x > 1.75), x, 0),
     ),
     "dtypes": (
-        lambda bb, p: bb.emit_te(
-            lambda t, j: te.compute(t.shape, lambda i, k: t[i, k] + j[k]), p["x"], p["j"]
-        ),
+        lambda bb, p: bb.emit_te(lambda t, j: te.compute(t.shape, lambda i, k: t[i, k] + j[k]), p["x"], p["j"]),
         "convert one with astype",
     ),
     "index_dtype": (

@@ -66,9 +66,7 @@ def _plugin(name: str) -> None:
     with _folder() as folder, mock.patch.object(registry, "PLUGINS", []):
         (folder / "plugin.py").write_text(PLUGIN.format(name=name))
         plugin = f"--load-pass-plugin={folder / 'plugin.py'}"
-        shown = _relax_opt(
-            str(folder / "model.mlir"), plugin, f"--{name}", "--mlir-pass-statistics", "-o", os.devnull
-        )
+        shown = _relax_opt(str(folder / "model.mlir"), plugin, f"--{name}", "--mlir-pass-statistics", "-o", os.devnull)
         assert name in shown
 
 

@@ -134,9 +134,7 @@ def shared(copied: Callable[[Any], Any]) -> Any:
     return run(exported(lambda x, y: x.mul_(2) + y, X.clone(), X.clone()), x, copied(x))
 
 
-def row(
-    wrong: Callable[..., Any], message: str, *args: Any, train: bool = False, functional: bool = True
-) -> Row:
+def row(wrong: Callable[..., Any], message: str, *args: Any, train: bool = False, functional: bool = True) -> Row:
     """A program that is refused."""
     return lambda: imported(exported(wrong, *args, train=train), functional), message
 

@@ -31,9 +31,7 @@ def task() -> tuning.Task:
 
 @contextmanager
 def cluster(workers: int) -> Iterator[str]:
-    with LocalCluster(
-        n_workers=workers, threads_per_worker=1, processes=False, dashboard_address=":0"
-    ) as made:
+    with LocalCluster(n_workers=workers, threads_per_worker=1, processes=False, dashboard_address=":0") as made:
         yield made.scheduler_address
 
 

@@ -289,9 +289,7 @@ def _written(is_copied: bool, shape_heap: bool = False) -> rx.IRModule:
     mod = parse(WRITTEN)
     parse_pipeline("legalize-ops,to-non-dataflow,call-tir-rewrite").apply_(mod)
     if not is_copied:
-        (copy,) = [
-            op for op in mod["main"].entry_block.operations if op.operation.name == "relax.memory_copy"
-        ]
+        (copy,) = [op for op in mod["main"].entry_block.operations if op.operation.name == "relax.memory_copy"]
         source, target = copy.operation.operands
         target.replace_all_uses_with(source)
     if shape_heap:

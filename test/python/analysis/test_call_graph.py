@@ -23,8 +23,7 @@ GRAPHS = st.integers(1, 7).flatmap(
 
 def module(graph: dict[str, list[str]]) -> rx.IRModule:
     bodies = {
-        name: "\n  ".join(CALL.format(i, callee) for i, callee in enumerate(callees))
-        for name, callees in graph.items()
+        name: "\n  ".join(CALL.format(i, callee) for i, callee in enumerate(callees)) for name, callees in graph.items()
     }
     return rx.IRModule.parse("".join(FUNCTION.format(*item) for item in bodies.items()), trusted=True)
 

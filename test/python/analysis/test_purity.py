@@ -105,9 +105,7 @@ def test_impure_call_in_dataflow() -> None:
         with bb.dataflow():
             z = bb.emit_output(bb.call("acts", y))
         bb.emit_func_output(z)
-    with pytest.raises(
-        VerifyError, match=r"'acts' has effects, but is called in a dataflow block \[invariant 4\]"
-    ):
+    with pytest.raises(VerifyError, match=r"'acts' has effects, but is called in a dataflow block \[invariant 4\]"):
         bb.get()
 
 

@@ -87,9 +87,7 @@ def test_functions_have_no_names_of_their_own() -> None:
     assert_structural_equal(left["f"], right["f"])
     assert structural_hash(left["main"]) == structural_hash(right["other"])
     assert structural_hash(left["scale"]) == structural_hash(right["twice"])
-    with pytest.raises(
-        AssertionError, match=r"the modules differ: functions \['main', 'scale'\] are only in the left"
-    ):
+    with pytest.raises(AssertionError, match=r"the modules differ: functions \['main', 'scale'\] are only in the left"):
         assert_structural_equal(left, right)
 
 
@@ -98,9 +96,7 @@ def test_differences_of_functions_have_a_place() -> None:
     place = r"function 'main', builtin.unrealized_conversion_cast at .*<script>.*:4:12: the other is relax.negative"
     with pytest.raises(AssertionError, match=place):
         assert_structural_equal(left["main"], right["main"])
-    with pytest.raises(
-        AssertionError, match=r"function 'scale', arith.constant at .*: attribute 'value' is 2.0"
-    ):
+    with pytest.raises(AssertionError, match=r"function 'scale', arith.constant at .*: attribute 'value' is 2.0"):
         assert_structural_equal(left["scale"], pair(factor="3.0")["scale"])
     assert not structural_equal(left["main"], left["f"])
     assert not structural_equal(left["main"], left["scale"])
@@ -112,9 +108,7 @@ def test_names_of_called_functions() -> None:
     assert not structural_equal(left["main"], right["main"])
     assert structural_equal(left["main"], right["main"], map_free_vars=True)
     assert structural_hash(left["main"]) != structural_hash(right["main"])
-    assert structural_hash(left["main"], map_free_vars=True) == structural_hash(
-        right["main"], map_free_vars=True
-    )
+    assert structural_hash(left["main"], map_free_vars=True) == structural_hash(right["main"], map_free_vars=True)
     renamed = pair(first="a", called="b", prim="c")
     assert_structural_equal(left, renamed, map_free_vars=True)
     assert structural_hash(left, map_free_vars=True) == structural_hash(renamed, map_free_vars=True)

@@ -140,9 +140,7 @@ CASES = {
     ),
     "prim func with a Relax op": (
         8,
-        PRIM.replace(
-            "return", '%0 = "relax.shape_of"(%x) : (tensor<?xf32>) -> !relax.shape_value<["?"]>\n  return', 1
-        ),
+        PRIM.replace("return", '%0 = "relax.shape_of"(%x) : (tensor<?xf32>) -> !relax.shape_value<["?"]>\n  return', 1),
     ),
     "reserved name": (9, f"func.func @f.shapes(%x: {N}) -> {N} {{ return %x : {N} }}"),
     "bounds that are no dictionary": (
@@ -179,8 +177,7 @@ CASES = {
     ),
     "dynamic call with an integer too many": (
         13,
-        PRIM
-        + f"func.func @f(%x: {N}, %y: {N}) -> {N} {{\n  %0 = {CAST} %x, %y : {N}, {N} to tuple<{N}, {N}>\n"
+        PRIM + f"func.func @f(%x: {N}, %y: {N}) -> {N} {{\n  %0 = {CAST} %x, %y : {N}, {N} to tuple<{N}, {N}>\n"
         '  %1 = "relax.shape_expr"() {values = ["n"]} : () -> !relax.shape_value<["n"]>\n'
         '  "relax.vm_call_tir_dyn"(%0, %1) {callee = @prim, outputs = 1 : i64}'
         f' : (tuple<{N}, {N}>, !relax.shape_value<["n"]>) -> ()\n  return %x : {N}\n}}',

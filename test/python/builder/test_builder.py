@@ -141,9 +141,7 @@ def test_errors_of_shapes_and_dtypes() -> None:
     x, y = var("x"), var("y", rx.Tensor(("n", 5), "float32"))
     z, k = var("z", rx.Tensor(("m", 4), "float32")), var("k", rx.Tensor(("n", 4), "int32"))
     with bb.function("main", [x, y, z, k]):
-        with pytest.raises(
-            ShapeError, match=r"\(n, 4\) and \(n, 5\), dimension -1: 4 and 5 do not broadcast"
-        ):
+        with pytest.raises(ShapeError, match=r"\(n, 4\) and \(n, 5\), dimension -1: 4 and 5 do not broadcast"):
             x + y
         with pytest.raises(ShapeError, match="cannot tell whether n equals m; match_shape"):
             x + z

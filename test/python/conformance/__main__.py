@@ -18,13 +18,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--suite", choices=KINDS, action="append")
-    parser.add_argument(
-        "--match", action="append", help="only cases whose names contain this, or another one"
-    )
+    parser.add_argument("--match", action="append", help="only cases whose names contain this, or another one")
     parser.add_argument("--out", type=Path, help="write the outcomes there, a line each")
-    parser.add_argument(
-        "--write-refused", action="store_true", help="write what docs/onnx.md says of them anew"
-    )
+    parser.add_argument("--write-refused", action="store_true", help="write what docs/onnx.md says of them anew")
     options = parser.parse_args()
     cases = [
         (kind, name)

@@ -40,9 +40,7 @@ def write(outcomes: Sequence[Outcome]) -> None:
         f"| `{kind}` | " + " | ".join(f"{number:,}" for number in numbers) + " |\n"
         for kind, numbers in counts(outcomes)
     ]
-    summary = (
-        "\n| Suite | Cases | Passed | Refused | Failed |\n|---|---|---|---|---|\n" + "".join(suites) + "\n"
-    )
+    summary = "\n| Suite | Cases | Passed | Refused | Failed |\n|---|---|---|---|---|\n" + "".join(suites) + "\n"
     rows = [
         f"| `{outcome.kind}` | `{outcome.name}` | {reason_of(outcome)} |\n"
         for outcome in sorted(outcomes, key=lambda o: (o.kind, o.name))

@@ -364,10 +364,7 @@ def built(mode: str) -> Any:
 def test_programs(run: Callable[..., Any], name: str) -> None:
     _, infos, reference, _ = CASES[name]
     for values in SYMBOLS:
-        shapes = [
-            tuple(values.get(dim, dim) if isinstance(dim, str) else dim for dim in texts(info))
-            for info in infos
-        ]
+        shapes = [tuple(values.get(dim, dim) if isinstance(dim, str) else dim for dim in texts(info)) for info in infos]
         args = [draw(shape, str(infos[0].dtype), index) for index, shape in enumerate(shapes)]
         found, expected = run(name, *args), reference(*args)
         assert found.shape == expected.shape

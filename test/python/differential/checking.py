@@ -201,9 +201,7 @@ def _check_separate(results: Sequence[Array], others: Sequence[Array], where: st
     for index, result in enumerate(results):
         for other in (*others, *results[:index]):
             if np.may_share_memory(result, other):
-                raise DifferenceError(
-                    f"{where}: result {index} shares memory with an input, constant or result"
-                )
+                raise DifferenceError(f"{where}: result {index} shares memory with an input, constant or result")
 
 
 def _check_same(found: Sequence[Array], kept: Sequence[Array], where: str) -> None:

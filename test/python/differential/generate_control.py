@@ -113,9 +113,7 @@ def while_loop(g: Generator) -> Node | None:
     if not init or counter is None:
         return None
     end, most = g.random.choice((-2, 0, 3, 9)), 4
-    first = g.emit(
-        lambda: R.clip(counter.value, 0, most), lambda _, a: np.clip(a, 0, most), [counter], "counter"
-    )
+    first = g.emit(lambda: R.clip(counter.value, 0, most), lambda _, a: np.clip(a, 0, most), [counter], "counter")
     if first is None:
         return None
     scope, params, results = object(), [], []
@@ -127,9 +125,7 @@ def while_loop(g: Generator) -> Node | None:
 
     def body(*values: Any) -> Any:
         with g.body(scope):
-            params.extend(
-                placeholder(g, v, n, scope, "carried") for v, n in zip(values, everything, strict=True)
-            )
+            params.extend(placeholder(g, v, n, scope, "carried") for v, n in zip(values, everything, strict=True))
             g.pool += params
             begin = len(g.pool)
             more = g.emit(
@@ -193,9 +189,7 @@ def lambda_function(g: Generator) -> Node | None:
     params: list[Node] = []
     variables = [rx.Var(f"p{i}", n.value.struct_info) for i, n in enumerate(arguments)]
     with g.bb.lambda_function("local", variables) as handle, g.body(scope):
-        params.extend(
-            placeholder(g, v, n, scope, "parameter") for v, n in zip(variables, arguments, strict=True)
-        )
+        params.extend(placeholder(g, v, n, scope, "parameter") for v, n in zip(variables, arguments, strict=True))
         g.pool += params
         first = len(g.pool)
         _steps(g, 4)

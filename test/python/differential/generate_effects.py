@@ -236,9 +236,7 @@ class EffectProgram:
     def conditional(self) -> None:
         """A conditional, with effects in its branches."""
         gives_tuple = self.random.random() < 0.3
-        self._keep(
-            R.if_then_else(self._flag(), lambda: self._branch(gives_tuple), lambda: self._branch(gives_tuple))
-        )
+        self._keep(R.if_then_else(self._flag(), lambda: self._branch(gives_tuple), lambda: self._branch(gives_tuple)))
 
     def for_loop(self) -> None:
         """A loop with two carried values, one of which may be unchanged."""

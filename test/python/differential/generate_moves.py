@@ -30,9 +30,7 @@ def reshape(g: Generator) -> Node | None:
         dims[axis : axis + 1] = [2, dims[axis] // 2]
     else:
         dims = dims[::-1]
-    return g.emit(
-        lambda: R.reshape(x.value, dims), lambda f, a: a.reshape(sizes_of(f, dims)), [x], f"reshape {dims}"
-    )
+    return g.emit(lambda: R.reshape(x.value, dims), lambda f, a: a.reshape(sizes_of(f, dims)), [x], f"reshape {dims}")
 
 
 def permute(g: Generator) -> Node | None:
@@ -41,9 +39,7 @@ def permute(g: Generator) -> Node | None:
     if x is None:
         return None
     axes = g.random.sample(range(len(x.dims)), len(x.dims))
-    return g.emit(
-        lambda: R.permute_dims(x.value, axes), lambda _, a: np.transpose(a, axes), [x], f"permute {axes}"
-    )
+    return g.emit(lambda: R.permute_dims(x.value, axes), lambda _, a: np.transpose(a, axes), [x], f"permute {axes}")
 
 
 def expand(g: Generator) -> Node | None:
@@ -52,9 +48,7 @@ def expand(g: Generator) -> Node | None:
     if x is None:
         return None
     axis = g.random.randint(0, len(x.dims))
-    return g.emit(
-        lambda: R.expand_dims(x.value, axis), lambda _, a: np.expand_dims(a, axis), [x], "expand_dims"
-    )
+    return g.emit(lambda: R.expand_dims(x.value, axis), lambda _, a: np.expand_dims(a, axis), [x], "expand_dims")
 
 
 def squeeze(g: Generator) -> Node | None:
@@ -159,9 +153,7 @@ def take(g: Generator) -> Node | None:
 def constant(g: Generator) -> Node | None:
     """A constant, small or large."""
     shape = g.random.choice(((), (3,), (1,), (0,), (2, 3), (16, 40), (4, 1), (1, 8)))
-    return g.constant(
-        shape, g.random.choice(("float32", "float32", "int32", "int64", "bool", "float64", "bfloat16"))
-    )
+    return g.constant(shape, g.random.choice(("float32", "float32", "int32", "int64", "bool", "float64", "bfloat16")))
 
 
 def filled(g: Generator) -> Node | None:
@@ -180,9 +172,7 @@ def filled(g: Generator) -> Node | None:
         )
     if choice == 1:
         x = g.pick(lambda node: node.dtype != "bool")
-        return x and g.emit(
-            lambda: R.full_like(x.value, 3), lambda _, a: np.full_like(a, 3), [x], "full_like"
-        )
+        return x and g.emit(lambda: R.full_like(x.value, 3), lambda _, a: np.full_like(a, 3), [x], "full_like")
     return g.emit(
         lambda: R.full(dims, 2, dtype),
         lambda f: np.full(sizes_of(f, dims), 2.0).astype(dtype),
@@ -204,10 +194,7 @@ def call(g: Generator) -> Node | None:
     callee = g.random.choice(g.programs)
     if g.pure and not is_pure(g.bb.lookup(callee.name)):
         return None
-    picked = [
-        g.pick(lambda node, p=p: node.dtype == p.dtype and len(node.dims) == len(p.dims))
-        for p in callee.params
-    ]
+    picked = [g.pick(lambda node, p=p: node.dtype == p.dtype and len(node.dims) == len(p.dims)) for p in callee.params]
     arguments = [node for node in picked if node is not None]
     if len(arguments) < len(picked):
         return None
@@ -259,9 +246,7 @@ def conditional(g: Generator) -> Node | None:
     def compute(frame: Frame, flag: Array) -> Array:
         return frame.value(chosen[0] if bool(flag) else chosen[1])
 
-    return g.emit(
-        lambda: R.if_then_else(condition.value, branch, branch), compute, [condition], "if_then_else"
-    )
+    return g.emit(lambda: R.if_then_else(condition.value, branch, branch), compute, [condition], "if_then_else")
 
 
 def _np(node: Node) -> Any:
@@ -275,9 +260,7 @@ def packed(g: Generator) -> Node | None:
         return None
     info = x.value.tensor_info
     if g.random.random() < 0.5:
-        return g.emit(
-            lambda: R.call_dps_packed("differential.negate", [x.value], info), lambda _, a: -a, [x], "negate"
-        )
+        return g.emit(lambda: R.call_dps_packed("differential.negate", [x.value], info), lambda _, a: -a, [x], "negate")
     return g.emit(
         lambda: R.call_dps_packed("differential.both", [x.value, 2], [info, info]),
         lambda _, a: (a, a + np.asarray(2, a.dtype)),

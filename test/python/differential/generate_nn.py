@@ -149,9 +149,7 @@ def attention(g: Generator) -> Node | None:
 
 
 def _first_head(g: Generator, x: Node | None, heads: int) -> Node | None:
-    return x and g.emit(
-        lambda: R.strided_slice(x.value, [2], [0], [heads]), lambda _, a: a[:, :, :heads], [x], "heads"
-    )
+    return x and g.emit(lambda: R.strided_slice(x.value, [2], [0], [heads]), lambda _, a: a[:, :, :heads], [x], "heads")
 
 
 def _bias(g: Generator, query: Node, key: Node) -> Node | None:

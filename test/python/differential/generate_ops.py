@@ -125,9 +125,7 @@ def astype(g: Generator) -> Node | None:
     """A conversion."""
     x = g.pick()
     dtype = g.random.choice(TARGETS)
-    return x and g.emit(
-        lambda: R.astype(x.value, dtype), lambda _, a: OPS["astype"](a, dtype), [x], f"astype {dtype}"
-    )
+    return x and g.emit(lambda: R.astype(x.value, dtype), lambda _, a: OPS["astype"](a, dtype), [x], f"astype {dtype}")
 
 
 def reduction(g: Generator) -> Node | None:
@@ -135,11 +133,7 @@ def reduction(g: Generator) -> Node | None:
     x = g.pick(_is_number)
     if x is None:
         return None
-    names = (
-        ("sum", "max", "min", "sum", "mean", "variance", "std")
-        if _is_float(x)
-        else ("sum", "max", "min", "prod")
-    )
+    names = ("sum", "max", "min", "sum", "mean", "variance", "std") if _is_float(x) else ("sum", "max", "min", "prod")
     name, keepdims = g.random.choice(names), g.random.random() < 0.5
     rank = len(x.dims)
     if name in ("max", "min"):
@@ -178,9 +172,7 @@ def rows(g: Generator) -> Node | None:
     name = g.random.choice(("softmax", "log_softmax", "layer_norm", "rms_norm"))
     if name in ("softmax", "log_softmax"):
         axis = g.random.choice((-1, -1, -1, 0))
-        return g.emit(
-            lambda: getattr(R.nn, name)(x.value, axis), lambda _, a: OPS[f"nn.{name}"](a, axis), [x], name
-        )
+        return g.emit(lambda: getattr(R.nn, name)(x.value, axis), lambda _, a: OPS[f"nn.{name}"](a, axis), [x], name)
     last = x.dims[-1]
     if not isinstance(last, int):
         return None
@@ -213,9 +205,7 @@ def matmul(g: Generator) -> Node | None:
         y = g.constant((last, g.random.choice((1, 3, 8, 20))), x.dtype or "")
     elif len(x.dims) >= 2 and chance < 0.85:
         axes = [*range(len(x.dims) - 2), len(x.dims) - 1, len(x.dims) - 2]
-        y = g.emit(
-            lambda: R.permute_dims(x.value, axes), lambda _, a: np.transpose(a, axes), [x], "transpose"
-        )
+        y = g.emit(lambda: R.permute_dims(x.value, axes), lambda _, a: np.transpose(a, axes), [x], "transpose")
     else:
         y = g.pick(lambda node: node.dtype == x.dtype and len(node.dims) > 0)
     if y is None:

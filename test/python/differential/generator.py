@@ -35,9 +35,7 @@ Move = Callable[["Generator"], object]
 class Generator:
     """The functions of one module; all choices are drawn from `seed`. `limit` truncates functions."""
 
-    def __init__(
-        self, seed: int, functions: int = 4, limit: int | None = None, last_only: bool = False
-    ) -> None:
+    def __init__(self, seed: int, functions: int = 4, limit: int | None = None, last_only: bool = False) -> None:
         self.random = random.Random(seed)
         self.limit, self.last_only = limit, last_only
         self.bb = rx.BlockBuilder()
@@ -183,9 +181,7 @@ class Generator:
             return None
         return self.keep(value, compute, tuple(arguments), text)
 
-    def keep(
-        self, value: Any, compute: Callable[..., Any], arguments: tuple[Node, ...], text: str
-    ) -> Node | None:
+    def keep(self, value: Any, compute: Callable[..., Any], arguments: tuple[Node, ...], text: str) -> Node | None:
         """A node for `value`: a tensor, or a tuple, whose fields become nodes too."""
         info = value.struct_info
         if isinstance(info, Tuple):
@@ -218,9 +214,7 @@ class Generator:
             self.program.symbols[name] = lambda f, axis=axis: f.value(x).shape[axis]
             self.largest[name] = 40 if dim is None else self.bound(dim)
             pattern.append(name)
-        return self.emit(
-            lambda: self.bb.match_shape(x.value, pattern), lambda f, a: a, [x], f"match_shape {pattern}"
-        )
+        return self.emit(lambda: self.bb.match_shape(x.value, pattern), lambda f, a: a, [x], f"match_shape {pattern}")
 
     def bound(self, dim: Any) -> int:
         """An upper bound of `dim` (for the usual expressions)."""

@@ -27,9 +27,7 @@ NOT_ALONE = frozenset(
 """Passes that need arguments, that change nothing, or that lead to another level."""
 
 RELAX_PASSES = (
-    *sorted(
-        name for name, at in PASSES.items() if at.startswith("relax_mlir.passes.") and name not in NOT_ALONE
-    ),
+    *sorted(name for name, at in PASSES.items() if at.startswith("relax_mlir.passes.") and name not in NOT_ALONE),
     "legalize-ops",
 )
 SIZES = (0, 1, 3)

@@ -79,13 +79,9 @@ def main() -> None:
     parser.add_argument("seeds", help="first:end")
     parser.add_argument("--functions", type=int, default=4)
     parser.add_argument("--stop", action="store_true", help="stop at the first failure")
-    parser.add_argument(
-        "--passes", action="store_true", help="programs of effects, after every pass and sequences"
-    )
+    parser.add_argument("--passes", action="store_true", help="programs of effects, after every pass and sequences")
     parser.add_argument("--bytecode", action="store_true", help="as bytecode, too: the same bits as natively")
-    parser.add_argument(
-        "--opt-level", type=int, choices=range(LEVELS), help="default: each in turn, by the seed"
-    )
+    parser.add_argument("--opt-level", type=int, choices=range(LEVELS), help="default: each in turn, by the seed")
     parser.add_argument("--list", action="store_true", help="name the failing seeds only, which is fast")
     options = parser.parse_args()
     global BYTECODE, LEVEL

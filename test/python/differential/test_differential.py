@@ -39,9 +39,7 @@ def test_module(seed: int) -> None:
     except Exception as error:
         error.args = (f"seed {seed}: {error}\n{generator.bb.get().script()}",)
         raise
-    assert compared > total / 4, (
-        f"seed {seed}: only {compared} of {total} elements are certain enough to compare"
-    )
+    assert compared > total / 4, f"seed {seed}: only {compared} of {total} elements are certain enough to compare"
 
 
 @pytest.mark.slow

@@ -36,9 +36,7 @@ def test_a_wrong_pass_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
         for top in module.body.operations:
             if isinstance(top, func.FuncOp) and not top.is_external:
                 for view in list(top.regions[0].blocks[0].operations):
-                    if view.operation.name == "relax.call_packed" and not list(
-                        view.operation.results[0].uses
-                    ):
+                    if view.operation.name == "relax.call_packed" and not list(view.operation.results[0].uses):
                         view.operation.erase()
 
     monkeypatch.setattr(unused.DeadCodeElimination, "run", run)

@@ -82,13 +82,8 @@ def test_what_needs_a_copy_is_refused(message: str) -> None:
 def test_a_pool_takes_record_batches(library: Path, marks: Path) -> None:
     rng = np.random.default_rng(0)
     given = [rng.standard_normal((rows, 64), np.float32) for rows in (3, 0, 1)]
-    batches = [
-        pa.record_batch([pa.FixedSizeListArray.from_arrays(pa.array(x.reshape(-1)), 64)], ["x"])
-        for x in given
-    ]
+    batches = [pa.record_batch([pa.FixedSizeListArray.from_arrays(pa.array(x.reshape(-1)), 64)], ["x"]) for x in given]
     with distributed_programs.make_pool(marks, workers=1) as pool:
         found = list(map_batches(library, batches, pool, function="layer"))
     for x, result in zip(given, found, strict=True):
-        np.testing.assert_allclose(
-            result, np.maximum(x @ distributed_programs.WEIGHT, 0), rtol=1e-4, atol=1e-4
-        )
+        np.testing.assert_allclose(result, np.maximum(x @ distributed_programs.WEIGHT, 0), rtol=1e-4, atol=1e-4)

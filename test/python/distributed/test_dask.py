@@ -27,9 +27,7 @@ def client(marks: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cl
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 1}),
         distributed_programs.hidden_torch(),
-        LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=":0", local_directory=folder
-        ) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", local_directory=folder) as cluster,
         Client(cluster) as client,
     ):
         client.register_worker_callbacks(partial(worker_hooks.register, str(marks)))
@@ -59,9 +57,7 @@ def test_errors_of_the_model_are_not_tried_again(library: Path, client: Client) 
         next(map_batches(library, [np.float32([worker_hooks.FAILS])], client, function="asks", retries=5))
 
 
-def test_what_fails_in_a_worker_is_tried_again(
-    executable: rx.Executable, client: Client, tmp_path: Path
-) -> None:
+def test_what_fails_in_a_worker_is_tried_again(executable: rx.Executable, client: Client, tmp_path: Path) -> None:
     """A missing library is not an error of the model; `retries` is Dask's."""
     path = executable.export_library(tmp_path / "model.so")
     results = map_batches(path, [np.zeros((1, 64), np.float32)], client, function="layer", retries=2)
@@ -72,9 +68,7 @@ def test_what_fails_in_a_worker_is_tried_again(
 
 def test_closing_cancels(library: Path, client: Client) -> None:
     before = set(client.futures)
-    results = map_batches(
-        library, [np.zeros((1, 64), np.float32)] * 50, client, function="layer", in_flight=8
-    )
+    results = map_batches(library, [np.zeros((1, 64), np.float32)] * 50, client, function="layer", in_flight=8)
     next(results)
     results.close()  # type: ignore[attr-defined]  # a generator, declared an iterator
     deadline = time.monotonic() + 30

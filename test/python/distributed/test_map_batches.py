@@ -39,9 +39,7 @@ def rows(count: int) -> list[Array]:
     return [rng.standard_normal((number % 7, 64), np.float32) for number in range(count)]
 
 
-def test_results_are_those_of_one_process(
-    executable: rx.Executable, library: Path, pool: ProcessPoolExecutor
-) -> None:
+def test_results_are_those_of_one_process(executable: rx.Executable, library: Path, pool: ProcessPoolExecutor) -> None:
     given = rows(60)
     found = list(map_batches(library, given, pool, function="layer"))
     assert len(found) == 60
@@ -230,9 +228,7 @@ def test_a_killed_process_breaks_the_pool(library: Path, tmp_path: Path) -> None
             next(map_batches(library, inputs, pool, function="asks"))
     closed = ProcessPoolExecutor(1)
     closed.shutdown()
-    with pytest.raises(
-        BatchError, match=r"^batch 0: the engine does not take it: RuntimeError: cannot schedule new"
-    ):
+    with pytest.raises(BatchError, match=r"^batch 0: the engine does not take it: RuntimeError: cannot schedule new"):
         next(map_batches(library, inputs, closed, function="asks"))
 
 
@@ -245,9 +241,7 @@ def test_a_library_that_changes_under_its_workers(
     results = map_batches(path, [x] * 8, pool, function="layer", in_flight=1)
     next(results)
     distributed_programs.build(scale=3.0).export_library(path)
-    with pytest.raises(
-        BatchError, match=r"^batch 1: it has not been run: .*model\.so on .* is another library"
-    ):
+    with pytest.raises(BatchError, match=r"^batch 1: it has not been run: .*model\.so on .* is another library"):
         next(results)
     (found,) = map_batches(path, [x], pool, function="layer")
     np.testing.assert_allclose(found, np.maximum(x @ (3 * WEIGHT), 0), rtol=1e-4, atol=1e-4)
@@ -257,9 +251,7 @@ def test_a_library_that_changes_under_its_workers(
         next(results)
 
 
-def test_weights_beside_the_library(
-    executable: rx.Executable, pool: ProcessPoolExecutor, tmp_path: Path
-) -> None:
+def test_weights_beside_the_library(executable: rx.Executable, pool: ProcessPoolExecutor, tmp_path: Path) -> None:
     path = export_library(executable, tmp_path / "model.so", weights="beside")
     assert len(list(tmp_path.iterdir())) == 2
     (found,) = map_batches(path, [np.arange(256)], pool, function="entries")
@@ -331,9 +323,7 @@ def test_threads_of_workers(library: Path, tmp_path: Path) -> None:
 
 
 def test_results_that_cannot_leave_a_worker() -> None:
-    with pytest.raises(
-        TypeError, match="a result of type Function cannot leave its process, expected tensors"
-    ):
+    with pytest.raises(TypeError, match="a result of type Function cannot leave its process, expected tensors"):
         worker._sent((1, tvm_ffi.convert(len)))
 
 

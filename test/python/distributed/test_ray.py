@@ -83,9 +83,7 @@ def test_batches_of_a_killed_worker_run_on_another(library: Path, ray: ModuleTyp
 def test_a_batch_that_kills_its_worker_without_retries(library: Path, ray: ModuleType, marks: Path) -> None:
     worker_hooks.leave_marks(marks, 1)
     given = [np.float32([1]), np.float32([worker_hooks.KILLS])]
-    with pytest.raises(
-        BatchError, match=r"^batch 1: every worker that ran it has ended .*'retries'"
-    ) as caught:
+    with pytest.raises(BatchError, match=r"^batch 1: every worker that ran it has ended .*'retries'") as caught:
         list(map_batches(library, given, ray, function="asks", retries=0))
     assert caught.value.batch == 1
 

@@ -42,9 +42,7 @@ def test_the_example_runs(library: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 
 @pytest.mark.slow
-def test_the_vectors_are_those_of_the_compiled_encoder(
-    encoder: rx.Executable, library: Path, tmp_path: Path
-) -> None:
+def test_the_vectors_are_those_of_the_compiled_encoder(encoder: rx.Executable, library: Path, tmp_path: Path) -> None:
     sentences = minilm_workers.make_sentences(COUNT)
     assert len(set(sentences)) == COUNT
     tokenizer = minilm.load_tokenizer()

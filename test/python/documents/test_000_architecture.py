@@ -92,9 +92,7 @@ def test_my_ir_module_with_its_misprint() -> None:
     misprint = EXAMPLE_1.replace("Tensor[lv3", "Tensor[lv2").replace(
         "call_tir(lv3, tir_exp_func, [lv2])", "call_tir(lv2, tir_exp_func, [lv3])"
     )
-    with pytest.raises(
-        RelaxError, match=r"'lv2' is Tensor\(\(m\*n,\), \"float32\"\); its shape is lv2.shape"
-    ):
+    with pytest.raises(RelaxError, match=r"'lv2' is Tensor\(\(m\*n,\), \"float32\"\); its shape is lv2.shape"):
         parse(misprint)
 
 

@@ -328,9 +328,7 @@ def test_calls_on_memory_that_are_refused() -> None:
     with pytest.raises(UnsupportedError, match="the call of 'tirexp' fills a tensor that it reads"):
         rx.vm.build(parse(reads_itself))
     mixed = BY_HAND.format(body=f"{alloc}tirexp(x, lv0)\n        return R.exp(lv0)")
-    with pytest.raises(
-        RelaxError, match=r"relax\.exp is no call with a destination; run legalize-ops before"
-    ):
+    with pytest.raises(RelaxError, match=r"relax\.exp is no call with a destination; run legalize-ops before"):
         rx.vm.build(parse(mixed))
     turned = BY_HAND.replace("a, (n1, m1)", "a, (m1, n1)")
     too_large = turned.format(body=f"{alloc}tirexp(x, lv0)\n        return lv0")

@@ -30,9 +30,7 @@ def _functions() -> None:
         np.from_dlpack(out)[...] = np.from_dlpack(x).sum()
 
     tvm_ffi.register_global_func("documents.fill", fill, override=True)
-    tvm_ffi.register_global_func(
-        "documents.shape", lambda x: tvm_ffi.Shape([2 * x.shape[0], 3]), override=True
-    )
+    tvm_ffi.register_global_func("documents.shape", lambda x: tvm_ffi.Shape([2 * x.shape[0], 3]), override=True)
 
 
 # -- the shape of a value: V0 symbolic, V1 computed at run time, V2 unknown
@@ -119,9 +117,7 @@ def main(x: R.Tensor[(n, m), "f32"]):
         ("R.Shape", "annotated as"),
     ):
         with pytest.raises(RelaxError, match=message):
-            parse(
-                f'@R.function\ndef main(x: R.Tensor[(n, m), "f32"]):\n    y: {wrong} = R.exp(x)\n    return y\n'
-            )
+            parse(f'@R.function\ndef main(x: R.Tensor[(n, m), "f32"]):\n    y: {wrong} = R.exp(x)\n    return y\n')
 
 
 # -- FInferShape

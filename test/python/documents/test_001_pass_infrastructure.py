@@ -88,9 +88,7 @@ def test_skip_optimization() -> None:
         return func
 
     mod = parse(SKIPPED)
-    done = Sequential(
-        [looks, transform.FoldConstant(), transform.DeadCodeElimination(), transform.LegalizeOps()]
-    )(mod)
+    done = Sequential([looks, transform.FoldConstant(), transform.DeadCodeElimination(), transform.LegalizeOps()])(mod)
     done = transform.FuseOps()(done)
     assert seen == ["main"]
     assert (str(done["main"]).count("call_tir"), str(done["kept"]).count("call_tir")) == (1, 4)

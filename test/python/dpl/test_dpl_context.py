@@ -71,9 +71,9 @@ def through_a_tuple() -> dict[str, Any]:
 
 
 def chain() -> dict[str, Any]:
-    row = is_op("relax.matmul")(wildcard(), wildcard()) >> is_op("relax.nn.relu")(wildcard()) ^ is_op(
-        "relax.add"
-    )(wildcard(), wildcard())
+    row = is_op("relax.matmul")(wildcard(), wildcard()) >> is_op("relax.nn.relu")(wildcard()) ^ is_op("relax.add")(
+        wildcard(), wildcard()
+    )
     assert len(row) == 3
     return {"first": row[0], "act": row[1], "total": row[2]}
 

@@ -87,16 +87,12 @@ CASES: dict[str, tuple[Callable[[], DFPattern], str, bool]] = {
     "op alone": (lambda: is_op("relax.matmul"), "product", True),
     "a parameter is no call": (lambda: is_op("relax.matmul"), "%x", False),
     "through bindings": (
-        lambda: is_op("relax.add")(
-            is_op("relax.nn.relu")(is_op("relax.matmul")(is_var("x"), is_var("w"))), is_const()
-        ),
+        lambda: is_op("relax.add")(is_op("relax.nn.relu")(is_op("relax.matmul")(is_var("x"), is_var("w"))), is_const()),
         "shifted",
         True,
     ),
     "deep mismatch": (
-        lambda: is_op("relax.add")(
-            is_op("relax.nn.relu")(is_op("relax.matmul")(is_var("w"), is_var("x"))), is_const()
-        ),
+        lambda: is_op("relax.add")(is_op("relax.nn.relu")(is_op("relax.matmul")(is_var("w"), is_var("x"))), is_const()),
         "shifted",
         False,
     ),
@@ -274,9 +270,7 @@ def test_alternatives_are_tried_again_where_a_later_part_does_not_fit(program: d
     found = pattern.extract_matched_expr(program["joined"].var)
     assert found is not None
     assert found[part].same_as(program["act"].var)
-    assert not is_op("relax.concat")(is_tuple([is_op("relax.add")(wildcard(), part), part])).match(
-        program["joined"]
-    )
+    assert not is_op("relax.concat")(is_tuple([is_op("relax.add")(wildcard(), part), part])).match(program["joined"])
 
 
 def test_a_value_as_pattern(program: dict[str, Any]) -> None:

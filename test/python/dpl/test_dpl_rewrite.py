@@ -39,9 +39,7 @@ def built(module: rx.IRModule) -> Any:
 
 def run(main: Any, n: int) -> Any:
     rng = np.random.default_rng(n)
-    return numpy(
-        main(*(rng.standard_normal(shape, dtype="f4") for shape in ((n, 8), (8, 4), (8, 4), (8, 4))))
-    )
+    return numpy(main(*(rng.standard_normal(shape, dtype="f4") for shape in ((n, 8), (8, 4), (8, 4), (8, 4)))))
 
 
 def fused(module: rx.IRModule) -> rx.IRModule:
@@ -140,9 +138,7 @@ def test_shapes_are_matched_by_the_algebra() -> None:
         bb.emit_func_output(out)
     module = bb.get()
     inner = wildcard()
-    twice = is_op("relax.reshape")(
-        is_op("relax.reshape")(inner, is_shape(["n + n", 3])), is_shape(["3 * n", 2])
-    )
+    twice = is_op("relax.reshape")(is_op("relax.reshape")(inner, is_shape(["n + n", 3])), is_shape(["3 * n", 2]))
     new = rewrite_call(twice, lambda call, found: R.reshape(found[inner], ("3 * n", 2)), module["main"])
     assert str(new).count('"relax.reshape"') == 1
 
@@ -151,9 +147,7 @@ def test_types_are_deduced_again() -> None:
     module = products()
     x = wildcard()
     with pytest.raises(ShapeError, match=r"declared as Tensor\(\(n, 4\).*but is Tensor\(\(n, 8\)"):
-        rewrite_call(
-            is_op("relax.exp")(x), lambda call, found: R.concat([call, call], axis=1), module["main"]
-        )
+        rewrite_call(is_op("relax.exp")(x), lambda call, found: R.concat([call, call], axis=1), module["main"])
 
 
 def test_mistakes_are_errors() -> None:
@@ -176,18 +170,14 @@ def test_mistakes_are_errors() -> None:
         rewrite_bindings(
             ctx,
             lambda found, bindings: {
-                found[found_exp]: R.call_packed(
-                    "test.f", found[found_exp], out=rx.Tensor(("n", 4), "float32")
-                )
+                found[found_exp]: R.call_packed("test.f", found[found_exp], out=rx.Tensor(("n", 4), "float32"))
             },
             main,
         )
     with pytest.raises(ArgumentError, match="needs its own result"):
         rewrite_bindings(ctx, lambda found, bindings: {found[found_exp]: R.sin(found[found_exp])}, main)
     with pytest.raises(ArgumentError, match="is found again"):
-        rewrite_bindings(
-            ctx, lambda found, bindings: {found[found_exp]: R.exp(R.sin(bindings_of(found)))}, main
-        )
+        rewrite_bindings(ctx, lambda found, bindings: {found[found_exp]: R.exp(R.sin(bindings_of(found)))}, main)
 
 
 def bindings_of(found: dict[Any, Any]) -> Any:

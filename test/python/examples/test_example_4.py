@@ -90,9 +90,7 @@ def test_runs(module: rx.IRModule) -> None:
         found = to_numpy(function(x))
         assert found.dtype == x.dtype
         tolerance = 2e-2 if x.dtype.itemsize == 2 else 1e-5
-        np.testing.assert_allclose(
-            found.astype(np.float64), x.reshape(-1).astype(np.float64), rtol=tolerance, atol=0
-        )
+        np.testing.assert_allclose(found.astype(np.float64), x.reshape(-1).astype(np.float64), rtol=tolerance, atol=0)
 
 
 def test_errors_are_those_of_a_known_tensor(module: rx.IRModule) -> None:

@@ -140,9 +140,7 @@ def test_a_value_of_unknown_shape_is_matched() -> None:
         "rank": X.reshape(5, 1),
         "dtype": X.astype(np.float64),
     }
-    tvm_ffi.register_global_func(
-        "test.memory.any", lambda name: tvm_ffi.from_dlpack(results[str(name)]), override=True
-    )
+    tvm_ffi.register_global_func("test.memory.any", lambda name: tvm_ffi.from_dlpack(results[str(name)]), override=True)
     for kind in results:
         body = f"""
         func.func @main(%x: {N}) -> K {{

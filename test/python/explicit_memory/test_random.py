@@ -34,9 +34,7 @@ def test_module(seed: int) -> None:
             where = f"seed {seed}: {program.name} after {step}"
             found = _run(lambda *args, name=program.name, form=form: form.call(name, *args), given)
             if isinstance(wanted, Exception) or isinstance(found, Exception):
-                assert isinstance(wanted, Exception) and isinstance(found, Exception), (
-                    f"{where}: {wanted}, {found}"
-                )
+                assert isinstance(wanted, Exception) and isinstance(found, Exception), f"{where}: {wanted}, {found}"
                 continue
             assert_same(where, found, wanted)
             for array, original in zip(given, inputs, strict=True):

@@ -139,8 +139,7 @@ def test_builders() -> None:
 
     text = build_one(emit)
     assert (
-        'R.memory.alloc_storage(R.shape(["4*m*n"]), device=1, storage_scope="global.texture", dtype="float32")'
-        in text
+        'R.memory.alloc_storage(R.shape(["4*m*n"]), device=1, storage_scope="global.texture", dtype="float32")' in text
     )
     assert 'codes=[1, 3], values=[0, 2], where="main: x"' in text
     assert "R.vm.load_prim(" in text

@@ -47,11 +47,7 @@ def _values(info: StructInfo, rng: np.random.Generator) -> Iterator[Any]:
 def _size(dim: Any) -> int:
     if dim is None:
         return 5
-    return (
-        dim
-        if isinstance(dim, int)
-        else symbolic.evaluate(dim, {s: SIZES.get(s, 6) for s in symbolic.symbols(dim)})
-    )
+    return dim if isinstance(dim, int) else symbolic.evaluate(dim, {s: SIZES.get(s, 6) for s in symbolic.symbols(dim)})
 
 
 def _native(value: Any) -> Any:
@@ -97,6 +93,4 @@ def test_programs(file: str) -> None:
 
 
 def _copied(args: Any) -> Any:
-    return tuple(
-        a.copy() if isinstance(a, np.ndarray) else _copied(a) if isinstance(a, tuple) else a for a in args
-    )
+    return tuple(a.copy() if isinstance(a, np.ndarray) else _copied(a) if isinstance(a, tuple) else a for a in args)

@@ -105,9 +105,7 @@ class Emulated:
         source.write_text(PROGRAM)
         folders = [f"-Wl,-rpath,{folder}" for folder in (library.parent, ffi / "lib")]
         links = [str(library), f"-L{ffi / 'lib'}", "-ltvm_ffi", "-lm", *folders]
-        subprocess.run(
-            [COMPILER, "-o", self.program, source, f"-I{ffi / 'include'}", *links], check=True, timeout=120
-        )
+        subprocess.run([COMPILER, "-o", self.program, source, f"-I{ffi / 'include'}", *links], check=True, timeout=120)
 
     def run(self, *arguments: int, cpu: str = "max") -> subprocess.CompletedProcess[bytes]:
         words = [EMULATOR, "-cpu", cpu, "-L", SYSTEM, str(self.program), *map(str, arguments)]
@@ -199,16 +197,12 @@ def test_what_goes_together(
     module: rx.IRModule, code: CompiledCode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "no.so"
-    with pytest.raises(
-        ArgumentError, match="one is for x86_64, another one for aarch64: a library has code for one"
-    ):
+    with pytest.raises(ArgumentError, match="one is for x86_64, another one for aarch64: a library has code for one"):
         export_library([rx.build(module, "cpu -mcpu=x86-64"), code], path)
     with pytest.raises(UnsupportedError, match=r"for aarch64, .*rx\.export\.cross_build makes code for it"):
         rx.build(module, "cpu -mcpu=neoverse-n1")
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(
-        UnsupportedError, match=r"no C compiler for aarch64 .*\(aarch64-linux-gnu-gcc\).*\[link\]"
-    ):
+    with pytest.raises(UnsupportedError, match=r"no C compiler for aarch64 .*\(aarch64-linux-gnu-gcc\).*\[link\]"):
         code.export_library(path)
     assert not path.exists()

@@ -34,9 +34,7 @@ TOKENS = ["101", "7592", "2088", "102"]
 def run(
     folder: Path, *command: str, code: int = 0, env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, timeout=300, check=False, env=env
-    )
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False, env=env)
     assert done.returncode == code, f"{command}: {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done
 
@@ -131,9 +129,7 @@ def test_the_encoder_on_two_workers_of_dask(built: Path, expected: list[float], 
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
-        batches = [
-            (np.repeat(ids, count, axis=0), np.ones((count, ids.shape[1]), np.int64)) for count in (1, 2, 3)
-        ]
+        batches = [(np.repeat(ids, count, axis=0), np.ones((count, ids.shape[1]), np.int64)) for count in (1, 2, 3)]
         found = list(map_batches(built / "cpp" / "encoder.so", batches, client))
     for (given, _), vectors in zip(batches, found, strict=True):
         assert vectors.shape == (len(given), 384)
@@ -176,6 +172,4 @@ def test_a_cpu_that_lacks_something_gets_an_error(built: Path, tmp_path: Path) -
     """Valgrind's CPU has no AVX-512."""
     path = rx.build(parse(SCALE_ROWS), "cpu -mcpu=x86-64-v4").export_library(tmp_path / "scale_rows.so")
     done = run(built / "c", *VALGRIND, "./scale_rows", str(path), "17", "33", code=1)
-    assert (
-        "RuntimeError: this CPU lacks what the library is compiled for: cpu -mcpu=x86-64-v4\n" in done.stderr
-    )
+    assert "RuntimeError: this CPU lacks what the library is compiled for: cpu -mcpu=x86-64-v4\n" in done.stderr

@@ -111,9 +111,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def doubled() -> Iterator[None]:
-    tvm_ffi.register_global_func(
-        "export.double", lambda x: tvm_ffi.from_dlpack(2 * np.from_dlpack(x)), override=True
-    )
+    tvm_ffi.register_global_func("export.double", lambda x: tvm_ffi.from_dlpack(2 * np.from_dlpack(x)), override=True)
     yield
     tvm_ffi.registry.remove_global_func("export.double")
 
@@ -178,9 +176,7 @@ def test_only_entry_points_can_be_seen(executable: rx.Executable, library: Path,
 def test_libraries_side_by_side_in_the_process_of_the_compiler(
     executable: rx.Executable, library: Path, tmp_path: Path
 ) -> None:
-    other = rx.build(
-        parse('@R.function\ndef layer(x: R.Tensor(("n",), "float32")):\n    return R.cumsum(x + 1.0)')
-    )
+    other = rx.build(parse('@R.function\ndef layer(x: R.Tensor(("n",), "float32")):\n    return R.cumsum(x + 1.0)'))
     second = tvm_ffi.load_module(str(other.export_library(tmp_path / "other.so")))
     first = tvm_ffi.load_module(str(library))
     x = np.random.default_rng(2).standard_normal((70, 64), np.float32)
@@ -240,17 +236,13 @@ assert row[0, 0] == 5.0 and resident() - loaded < 8 << 20
 
 def test_weights_are_mapped_when_they_are_read(packages: Path, tmp_path: Path) -> None:
     table = np.repeat(np.arange(16384, dtype=np.float32)[:, None], 1024, axis=1)
-    source = (
-        '@R.function\ndef main(i: R.Tensor(("n",), "int64")):\n    return R.take(constants["W"], i, axis=0)'
-    )
+    source = '@R.function\ndef main(i: R.Tensor(("n",), "int64")):\n    return R.take(constants["W"], i, axis=0)'
     path = rx.build(parse(source, constants={"W": table}), cache=False).export_library(tmp_path / "large.so")
     assert inspect_library(path).facts["weights"]["bytes"] == table.nbytes
     bare_python.run(packages, "import sys\n" + WEIGHTS, str(path))
 
 
-def test_the_words_of_the_cpu(
-    executable: rx.Executable, packages: Path, tmp_path: Path, monkeypatch: Any
-) -> None:
+def test_the_words_of_the_cpu(executable: rx.Executable, packages: Path, tmp_path: Path, monkeypatch: Any) -> None:
     """Code that needs features that no CPU has is not run; features of the host are found."""
     host = rx.Target.host()
     assert any(needed_words(host, host_flags()))
@@ -281,10 +273,7 @@ def test_what_a_library_says_of_itself(executable: rx.Executable, library: Path)
     assert facts["packed"].keys() == {"export.double"}
     assert facts["weights"]["bytes"] >= WEIGHT.nbytes
     text = str(inspect_library(library))
-    assert (
-        'product(x: Tensor((n, k), "float64"), y: Tensor((k, m), "float64")) -> Tensor((n, m), "float64")'
-        in text
-    )
+    assert 'product(x: Tensor((n, k), "float64"), y: Tensor((k, m), "float64")) -> Tensor((n, m), "float64")' in text
     again = rx.build(parse(PROGRAM, constants={"W": WEIGHT}), cache=False)
     assert again.engine.interface == executable.engine.interface
 
@@ -334,9 +323,7 @@ def test_what_needs_the_compiler_is_refused(case: str, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_bad_paths_and_linkers(
-    executable: rx.Executable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bad_paths_and_linkers(executable: rx.Executable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ArgumentError, match=r"'path' is 'model\.dll', expected an ending of \.so, \.o, \.a"):
         executable.export_library("model.dll")
     with pytest.raises(ArgumentError, match="'path'"):

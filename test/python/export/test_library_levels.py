@@ -109,17 +109,13 @@ def test_objects_of_several_levels_show_entry_points_only(
     executables: dict[str, rx.Executable], tmp_path: Path
 ) -> None:
     path = export_library(list(executables.values()), tmp_path / "levels.o")
-    done = subprocess.run(
-        ["nm", "--defined-only", "--extern-only", path], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run(["nm", "--defined-only", "--extern-only", path], capture_output=True, text=True, check=True)
     names = {line.split()[-1] for line in done.stdout.replace(ODD, "odd").splitlines() if line}
     assert names == {"__tvm_ffi_main", "__tvm_ffi_second", "__tvm_ffi_odd"}
 
 
 def test_equal_constants_are_stored_once(executables: dict[str, rx.Executable], tmp_path: Path) -> None:
-    alone = inspect_library(executables["x86-64"].export_library(tmp_path / "one.so")).facts["weights"][
-        "bytes"
-    ]
+    alone = inspect_library(executables["x86-64"].export_library(tmp_path / "one.so")).facts["weights"]["bytes"]
     two = export_library([executables["x86-64"], executables["x86-64-v2"]], tmp_path / "two.so")
     assert inspect_library(two).facts["weights"]["bytes"] == alone
 

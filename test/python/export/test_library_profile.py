@@ -73,9 +73,7 @@ def test_without_records(tmp_path: Path) -> None:
     path = rx.build(parse(SOURCE)).export_library(tmp_path / "plain.so")
     assert inspect_library(path).facts["profile"] == []
     with (
-        pytest.raises(
-            ArgumentError, match=r"writes no records; build it with rx\.build\(mod, profile=True\)"
-        ),
+        pytest.raises(ArgumentError, match=r"writes no records; build it with rx\.build\(mod, profile=True\)"),
         profile_library(path),
     ):
         pass

@@ -167,9 +167,7 @@ def test_a_program_finds_them_beside_itself(executable: rx.Executable, tmp_path:
 
 @pytest.mark.parametrize("dtype", ["float64", "float16", "bfloat16", "int8", "uint16", "bool", "complex64"])
 def test_headers_are_aligned_and_without_gaps(dtype: str, tmp_path: Path) -> None:
-    arrays = [
-        np.ones(shape).astype(getattr(ml_dtypes, dtype, dtype)) for shape in ((3, 5), (), (0, 4), (64,))
-    ]
+    arrays = [np.ones(shape).astype(getattr(ml_dtypes, dtype, dtype)) for shape in ((3, 5), (), (0, 4), (64,))]
     layout = WeightsLayout.of([arrays])
     header = safetensors_header(layout)
     assert len(header) % ALIGNMENT == 0

@@ -132,9 +132,7 @@ def double(A: T.Buffer(("n", 4), "float32"), B: T.Buffer(("n", 4), "float32")):
         y = bb.emit(Call(rx.GlobalVar("half"), [x]))
         z = bb.emit(Call("relax.call_tir", [rx.GlobalVar("double"), expr.Tuple([y])], None, [X]))
         bb.emit_func_output(Call("relax.call_tir", [rx.GlobalVar("double"), expr.Tuple([z])], None, [X]))
-    np.testing.assert_allclose(
-        to_numpy(rx.build(bb.get())["main"](sample(3, 4))), sample(3, 4) * 2, rtol=1e-6
-    )
+    np.testing.assert_allclose(to_numpy(rx.build(bb.get())["main"](sample(3, 4))), sample(3, 4) * 2, rtol=1e-6)
     with pytest.raises(UnknownNameError, match="unknown function 'half'"):
         rx.Function([x], Call(rx.GlobalVar("half"), [x]))
     function = rx.Function([x], Call(rx.GlobalVar("half"), [x], None, [X]))
@@ -152,9 +150,7 @@ def main(x: R.Tensor(("n", 4), "float32")):
     (binding, _) = main.body.blocks[0].bindings
     called = binding.value
     gv = rx.Var("gv")
-    body = SeqExpr(
-        [rx.BindingBlock([binding, VarBinding(gv, Call(called.op, [binding.var], called.attrs))])], gv
-    )
+    body = SeqExpr([rx.BindingBlock([binding, VarBinding(gv, Call(called.op, [binding.var], called.attrs))])], gv)
     function = rx.Function(main.params, body)
     np.testing.assert_allclose(run(function, sample(3, 4)), sample(3, 4).sum(1, keepdims=True), rtol=1e-5)
 

@@ -122,9 +122,7 @@ def function(*bindings: VarBinding) -> Function:
 
 def stand_in() -> Module:
     shared, x = GenericConst(B), Var("x")
-    first = function(
-        call(x, shared), call(x, GenericConst(np.array(2.0, "float32"))), call(x, GenericConst(A))
-    )
+    first = function(call(x, shared), call(x, GenericConst(np.array(2.0, "float32"))), call(x, GenericConst(A)))
     inner = Call(object(), [GenericConst(C), Var("shape")])
     second = function(call(shared, x), call(Tuple([x, inner])))
     return Module(TEXT, {"second": second, "first": first})
@@ -238,14 +236,10 @@ def test_live_module_against_tvm_itself(tvm: Any) -> None:
     theirs = tvm.relax.VirtualMachine(tvm.compile(module, target="llvm"), tvm.cpu())["main"]
     ours = rx.build(from_tvm(module))["main"]
     x = np.random.default_rng(2).standard_normal((5, 4)).astype("float32")
-    np.testing.assert_allclose(
-        np.from_dlpack(ours(x)), theirs(tvm.runtime.tensor(x)).numpy(), rtol=2e-5, atol=1e-6
-    )
+    np.testing.assert_allclose(np.from_dlpack(ours(x)), theirs(tvm.runtime.tensor(x)).numpy(), rtol=2e-5, atol=1e-6)
 
 
-@pytest.mark.filterwarnings(
-    "ignore::FutureWarning", "ignore::DeprecationWarning"
-)  # of torch, in TVM's importer
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")  # of torch, in TVM's importer
 def test_an_imported_torch_model(tvm: Any) -> None:
     torch = pytest.importorskip("torch")
     from tvm.relax.frontend.torch import from_exported_program

@@ -35,9 +35,7 @@ def test_large_models_on_a_terminal(large: str) -> None:
 
 
 def test_small_models_and_other_streams_get_none(large: str, tmp_path: Path) -> None:
-    status, written = run_on_terminal(
-        ["-c", SCRIPT, chain(tmp_path / "short.onnx", 3)], cold_process.environment()
-    )
+    status, written = run_on_terminal(["-c", SCRIPT, chain(tmp_path / "short.onnx", 3)], cold_process.environment())
     assert (status, written) == (0, "")
     done = cold_process.run(["-c", SCRIPT, large])
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

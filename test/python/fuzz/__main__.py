@@ -14,9 +14,7 @@ from campaign import Campaign
 def main() -> int:
     """Run the mutants of the command line; 1 if any of them fails."""
     parser = argparse.ArgumentParser(prog="fuzz", description=__doc__)
-    parser.add_argument(
-        "--seed", type=int, default=None, help="of the run; it is printed (default: the time)"
-    )
+    parser.add_argument("--seed", type=int, default=None, help="of the run; it is printed (default: the time)")
     parser.add_argument("--count", type=int, default=5000, help="how many mutants")
     parser.add_argument("--first", type=int, default=0, help="the number of the first mutant")
     parser.add_argument("--workers", type=int, default=1)
@@ -24,9 +22,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=None, help="a folder for the files of failures")
     parser.add_argument("--no-shrink", action="store_true", help="write failures as they are")
     parser.add_argument("--stop", action="store_true", help="stop at the first failure")
-    parser.add_argument(
-        "--compile-only", action="store_true", help="no machine code and no calls, which is faster"
-    )
+    parser.add_argument("--compile-only", action="store_true", help="no machine code and no calls, which is faster")
     options = parser.parse_args()
     seed = int(time.time()) if options.seed is None else options.seed
     out = options.out or Path(tempfile.mkdtemp(prefix="relax-mlir-fuzz-"))

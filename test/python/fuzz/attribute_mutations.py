@@ -10,9 +10,7 @@ from tree_queries import map_texts, pick_op, visible
 from vocabulary import ATTRIBUTES, FLOATS, HOSTILE_SYMBOLS, INTEGERS, SYMBOLS, TYPES
 
 
-def _pick_attribute(
-    module: Module, rng: Random, pattern: str
-) -> tuple[dict[str, str | None], str, str] | None:
+def _pick_attribute(module: Module, rng: Random, pattern: str) -> tuple[dict[str, str | None], str, str] | None:
     """A table, name and value of an attribute that matches."""
     found = [
         (table, name, value)
@@ -123,9 +121,7 @@ def foreign_attribute(module: Module, rng: Random) -> bool:
     if chance < 0.15:
         del table[name]
     elif chance < 0.25:
-        picked[0].attributes[rng.choice(("relax.x", "axis", "callee", "operandSegmentSizes"))] = rng.choice(
-            ATTRIBUTES
-        )
+        picked[0].attributes[rng.choice(("relax.x", "axis", "callee", "operandSegmentSizes"))] = rng.choice(ATTRIBUTES)
     else:
         table[name] = rng.choice(ATTRIBUTES)
     return True

@@ -120,8 +120,6 @@ class Campaign:
         lines = [self._figures()]
         lines.append("refused: " + ", ".join(f"{kind} {n}" for kind, n in self.refused.most_common()))
         if self.skipped:
-            lines.append(
-                "not compared: " + ", ".join(f"{why} {n}" for why, n in self.skipped.most_common(12))
-            )
+            lines.append("not compared: " + ", ".join(f"{why} {n}" for why, n in self.skipped.most_common(12)))
         lines += [f"{n} times: {text}" for text, n in self.signatures.most_common()]
         return "\n".join(lines)

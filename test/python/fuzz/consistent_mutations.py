@@ -41,11 +41,7 @@ def change_dim(module: Module, rng: Random) -> bool:
     def change(value: str) -> str:
         if value.startswith("dense"):  # only splats can have another number of elements
             head, colon, type_ = value.rpartition("> : ")
-            return (
-                head
-                + colon
-                + (_change_dims(type_, old, new) if "[" not in head and '"' not in head else type_)
-            )
+            return head + colon + (_change_dims(type_, old, new) if "[" not in head and '"' not in head else type_)
         if value.startswith("["):
             items = [re.sub(rf"^{old}( : i64)?$", rf"{new}\1", item) for item in split_list(value[1:-1])]
             return _change_dims(f"[{', '.join(items)}]", old, new)
@@ -58,11 +54,7 @@ def change_dim(module: Module, rng: Random) -> bool:
 def change_symbol(module: Module, rng: Random) -> bool:
     """A symbol replaced by an expression, everywhere in one function or in all."""
     names = sorted(
-        {
-            name
-            for text in re.findall(r"\[([^\[\]]*)\]", module.text())
-            for name in re.findall(r'"(\w+)"', text)
-        }
+        {name for text in re.findall(r"\[([^\[\]]*)\]", module.text()) for name in re.findall(r'"(\w+)"', text)}
     )
     names = [name for name in names if re.fullmatch(r"[a-z]\w*", name)]
     if not names:

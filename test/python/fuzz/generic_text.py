@@ -10,9 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-TOKEN = re.compile(
-    r'"(?:[^"\\\n]|\\.)*"|->|>=|<=|==|[%@!#^][\w.$#:-]+|[\w.$+-]+|(?:\s|//[^\n]*)+|.', re.DOTALL
-)
+TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|->|>=|<=|==|[%@!#^][\w.$#:-]+|[\w.$+-]+|(?:\s|//[^\n]*)+|.', re.DOTALL)
 OPEN, CLOSE = "([{<", ")]}>"
 
 

@@ -104,9 +104,7 @@ def _made(seed: int, number: int, keep: Sequence[int] | None) -> Mutant:
         count = rng.randint(1, 2)
         data = mutate(texts[origin], texts, Random(rng.randrange(2**32)))
         text = data.decode(errors="surrogateescape")
-        return Mutant(
-            number, "ir", text, (), rng.randrange(2**32), (("tokens", count),), f"text {origin}", kind
-        )
+        return Mutant(number, "ir", text, (), rng.randrange(2**32), (("tokens", count),), f"text {origin}", kind)
     return _module(seed, number, rng, kind, keep)
 
 

@@ -58,9 +58,7 @@ def wrap_op(module: Module, rng: Random) -> bool:
             Op("relax.prim_value", [f"{prefix}{c}"], attributes={"value": f"{n} : i64"}, result_types=["i64"])
             for c, n in zip("abc", (0, rng.choice((0, 1, 3, -1)), rng.choice((1, 1, 2, 0, -1))), strict=True)
         ]
-        body = Block(
-            f"^w{prefix[2:]}", [(f"{prefix}i", "i64"), (f"{prefix}x", type_)], [inner, end("scf.yield")]
-        )
+        body = Block(f"^w{prefix[2:]}", [(f"{prefix}i", "i64"), (f"{prefix}x", type_)], [inner, end("scf.yield")])
         operands = [f"{prefix}{c}" for c in "abc"] + [rng.choice(init)]
         loop = Op("scf.for", [name], operands, regions=[[body]])
         loop.operand_types, loop.result_types = ["i64"] * 3 + [type_], [type_]
@@ -123,9 +121,7 @@ def insert_op(module: Module, rng: Random) -> bool:
             )
         ]
     elif choice == 2:
-        function = rng.choice(
-            ("differential.copy", "differential.increment", "fuzz.fail", "fuzz.nothing", "missing")
-        )
+        function = rng.choice(("differential.copy", "differential.increment", "fuzz.fail", "fuzz.nothing", "missing"))
         call = Op(rng.choice(("relax.call_packed", "relax.call_pure_packed")), [name], packed[0])
         call.attributes = {
             "arg_spec": rng.choice(("[unit]", "[]", "[unit, unit]", '[unit, "x"]')),

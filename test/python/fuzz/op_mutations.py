@@ -17,9 +17,7 @@ def other_operand(module: Module, rng: Random, same_type: bool = True) -> bool:
     op = picked[0]
     index = rng.randrange(len(op.operands))
     wanted = op.operand_types[index] if index < len(op.operand_types) else ""
-    values = [
-        v for v in visible(module, op) if v[0] != op.operands[index] and (not same_type or v[1] == wanted)
-    ]
+    values = [v for v in visible(module, op) if v[0] != op.operands[index] and (not same_type or v[1] == wanted)]
     if not values:
         return False
     op.operands[index], op.operand_types[index] = rng.choice(values)

@@ -222,9 +222,7 @@ def _pooling(name: str) -> Semantics:
         dtype = _dtype_of(args)
         limits = ml_dtypes.finfo(numpy_dtype(dtype)) if is_float(dtype) else np.iinfo(dtype)
         try:
-            return OPS[name](
-                values[0], *(_attribute(args, each, dim) for each in WINDOWS), nothing=float(limits.min)
-            )
+            return OPS[name](values[0], *(_attribute(args, each, dim) for each in WINDOWS), nothing=float(limits.min))
         except ValueError as error:
             raise FailsError(str(error)) from None
 

@@ -208,9 +208,7 @@ def _check(module: IRModule, executable: Any, call: Call, say: Say, report: dict
             raise
         unfit = isinstance(error, ArgumentError) and not _fit(_written(places, arguments))
         if isinstance(expected, list) and not unfit and not _may_raise(error, module, call, arguments):
-            raise InternalError(
-                f"difference: {_text(call)}: raised {type(error).__name__}: {error}"
-            ) from None
+            raise InternalError(f"difference: {_text(call)}: raised {type(error).__name__}: {error}") from None
         return
     except ValueError as error:
         if "fuzz.fail" in str(error):
@@ -337,9 +335,7 @@ def _compare(call: Call, found: Sequence[Any], expected: Sequence[Expected]) -> 
             raise InternalError(f"difference: {_text(call)}: result {index}: {message}")
 
 
-def _check_unchanged(
-    call: Call, before: Sequence[Any], after: Sequence[Any], places: Sequence[int | None]
-) -> None:
+def _check_unchanged(call: Call, before: Sequence[Any], after: Sequence[Any], places: Sequence[int | None]) -> None:
     written = _written(places, after)
     for index, (old, new) in enumerate(zip(before, after, strict=True)):
         if any(new is array for array in written):

@@ -276,15 +276,11 @@ class Interpreter:
     def _scf_while(self, op: ir.Operation, operands: list[Any], scope: Scope, depth: int) -> Any:
         before, after = (region.blocks[0] for region in op.regions)
         while True:
-            flag, *values = self._block(
-                before, Scope(scope, dict(zip(before.arguments, operands, strict=True))), depth
-            )
+            flag, *values = self._block(before, Scope(scope, dict(zip(before.arguments, operands, strict=True))), depth)
             _demand([flag])
             if not flag:
                 return values
-            operands = self._block(
-                after, Scope(scope, dict(zip(after.arguments, values, strict=True))), depth
-            )
+            operands = self._block(after, Scope(scope, dict(zip(after.arguments, values, strict=True))), depth)
 
     def _tensor_extract(self, op: ir.Operation, operands: list[Any], scope: Scope, depth: int) -> Any:
         _demand(operands)

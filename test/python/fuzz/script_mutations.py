@@ -48,9 +48,7 @@ WORDS = (
 )
 
 
-def _pick(
-    tree: ast.Module, rng: Random, kind: Any, accepts: Callable[[Any], bool] = lambda node: True
-) -> Any:
+def _pick(tree: ast.Module, rng: Random, kind: Any, accepts: Callable[[Any], bool] = lambda node: True) -> Any:
     found = [node for node in ast.walk(tree) if isinstance(node, kind) and accepts(node)]
     return rng.choice(found) if found else None
 
@@ -68,14 +66,10 @@ def change_constant(tree: ast.Module, rng: Random) -> bool:
 
 def small_constant(tree: ast.Module, rng: Random) -> bool:
     """Another small number."""
-    node = _pick(
-        tree, rng, ast.Constant, lambda n: isinstance(n.value, int | float) and not isinstance(n.value, bool)
-    )
+    node = _pick(tree, rng, ast.Constant, lambda n: isinstance(n.value, int | float) and not isinstance(n.value, bool))
     if node is None:
         return False
-    node.value = (
-        rng.choice((0, 1, 2, 3, 4)) if isinstance(node.value, int) else rng.choice((0.0, 1.0, -2.0, 0.5))
-    )
+    node.value = rng.choice((0, 1, 2, 3, 4)) if isinstance(node.value, int) else rng.choice((0.0, 1.0, -2.0, 0.5))
     return True
 
 
@@ -188,9 +182,7 @@ def wrap_statements(tree: ast.Module, rng: Random) -> bool:
         "def inner(): pass",
     )
     names = [n.id for n in ast.walk(tree) if isinstance(n, ast.Name)] or ["x"]
-    made: Any = ast.parse(rng.choice(kinds).format(n=rng.choice((0, 2, -1, "n")), v=rng.choice(names))).body[
-        0
-    ]
+    made: Any = ast.parse(rng.choice(kinds).format(n=rng.choice((0, 2, -1, "n")), v=rng.choice(names))).body[0]
     made.body = body[first:last]
     body[first:last] = [made]
     return True

@@ -37,9 +37,7 @@ def scripts() -> list[str]:
     found: dict[str, None] = {}
     for path in sorted(TESTS.rglob("test_*.py")):
         text = path.read_text(encoding="utf-8")
-        if path.parent != Path(__file__).resolve().parent and (
-            "@R.function" in text or "@T.prim_func" in text
-        ):
+        if path.parent != Path(__file__).resolve().parent and ("@R.function" in text or "@T.prim_func" in text):
             found.update(dict.fromkeys(_scripts_of(text)))
     return [text for text in found if text.count("\n") <= MAX_LINES]
 

@@ -100,9 +100,7 @@ def _drop_unused(tree: generic_text.Module) -> bool:
     dropped = False
     while True:
         used = {name for op, _ in tree.ops() for name in op.operands}
-        unused = [
-            (op, b) for op, b in tree.ops() if op.results and not used & set(op.results) and op in b.ops
-        ]
+        unused = [(op, b) for op, b in tree.ops() if op.results and not used & set(op.results) and op in b.ops]
         if not unused:
             return dropped
         for op, block in unused:

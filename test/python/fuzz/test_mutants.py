@@ -78,10 +78,7 @@ def test_trees_lose_nothing() -> None:
     assert len(texts) > 20
     for text in texts:
         again = ir.Module.parse(parse(text).text(), seed_modules.shared_context())
-        assert (
-            again.operation.get_asm()
-            == ir.Module.parse(text, seed_modules.shared_context()).operation.get_asm()
-        )
+        assert again.operation.get_asm() == ir.Module.parse(text, seed_modules.shared_context()).operation.get_asm()
 
 
 def test_mutants_are_reproducible() -> None:

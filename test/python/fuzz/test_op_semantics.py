@@ -114,9 +114,7 @@ PROGRAMS: dict[str, Any] = {
         R.scatter_nd(R.reshape(x, ("n*10*(w + 3)",)), _integers([0], [4]), R.const(np.ones(2, "f4")), "add"),
         R.index_tensor(x, [_integers(), _integers()]),
         R.one_hot(_whole(x), R.const(2.5), R.const(-1.0), 3, 1),
-        R.dynamic_strided_slice(
-            x, *(_integers(*each) for each in ((0, 1, 4, -1), (9, 2, 0, 0), (1, 1, -2, -1)))
-        ),
+        R.dynamic_strided_slice(x, *(_integers(*each) for each in ((0, 1, 4, -1), (9, 2, 0, 0), (1, 1, -2, -1)))),
     ),
     "moved": lambda x: (
         R.nn.pad(x, (0, 1, 0, 0, 2, 0, 0, 3), "constant", 1.5),

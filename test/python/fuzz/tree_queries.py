@@ -36,9 +36,7 @@ def visible(module: Module, op: Op) -> list[tuple[str, str]]:
     return found
 
 
-def pick_op(
-    module: Module, rng: Random, accepts: Callable[[Op], bool] = lambda op: True
-) -> tuple[Op, Block] | None:
+def pick_op(module: Module, rng: Random, accepts: Callable[[Op], bool] = lambda op: True) -> tuple[Op, Block] | None:
     """An op inside of a function that `accepts`."""
     found = [(op, block) for op, block in module.ops() if op.name != "func.func" and accepts(op)]
     return rng.choice(found) if found else None
@@ -70,9 +68,7 @@ def fresh(module: Module, op: Op) -> Op:
     taken = {name.split("#")[0] for inner, _ in module.ops() for name in inner.results}
     mapping: dict[str, str] = {}
     for inner, _ in twin.walk():
-        names = inner.results + [
-            name for region in inner.regions for block in region for name, _ in block.arguments
-        ]
+        names = inner.results + [name for region in inner.regions for block in region for name, _ in block.arguments]
         for name in names:
             base, _, number = name.partition("#")
             if base not in mapping:

@@ -160,9 +160,7 @@ FAMILIES = tuple(
         "invoke_closure invoke_pure_closure",
     )
 )
-ELEMENT = re.compile(
-    r"(?<=[x<])(?:bf16|f16|f32|f64|u?i\d+)(?=[,>])|(?<= : )(?:bf16|f16|f32|f64|u?i\d+)(?=[,>\s}])"
-)
+ELEMENT = re.compile(r"(?<=[x<])(?:bf16|f16|f32|f64|u?i\d+)(?=[,>])|(?<= : )(?:bf16|f16|f32|f64|u?i\d+)(?=[,>\s}])")
 """Element types of tensors, and scalar types after values."""
 SIZES = (0, 1, 1, 2, 3, 3, 5, 8, 17)
 """The values of symbols in calls."""

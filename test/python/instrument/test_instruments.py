@@ -48,9 +48,7 @@ def test_timing_is_a_tree_with_mlir_passes_inside() -> None:
     (outer,) = timing.passes
     assert [outer.name, outer.children[0].name] == ["all", "clean-up"]
     assert [child.name for child in outer.children[0].children] == ["cse", "func.func(canonicalize)"]
-    assert (
-        outer.seconds >= outer.children[0].seconds >= sum(c.seconds for c in outer.children[0].children) > 0
-    )
+    assert outer.seconds >= outer.children[0].seconds >= sum(c.seconds for c in outer.children[0].children) > 0
 
 
 def test_timing_render() -> None:

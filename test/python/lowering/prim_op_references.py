@@ -132,8 +132,7 @@ def _to_integer(*, signed: bool) -> Callable[..., Array]:
         bits = int(form.result[1:])
         least, most = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
         found = [
-            0 if v != v else least if v <= least else most if v >= most else int(v)
-            for v in x.astype("f8").tolist()
+            0 if v != v else least if v <= least else most if v >= most else int(v) for v in x.astype("f8").tolist()
         ]
         return np.array([v & ((1 << bits) - 1) for v in found], dtype=f"u{bits // 8}").view(f"i{bits // 8}")
 
@@ -271,9 +270,7 @@ REFERENCES: dict[str, Callable[..., Array]] = {
     "math.isfinite": number(np.isfinite),
     "math.isinf": number(np.isinf),
     "math.isnan": number(np.isnan),
-    "math.isnormal": lambda form, x: (
-        np.isfinite(wide(x)) & (np.abs(wide(x)) >= float(ml_dtypes.finfo(x.dtype).tiny))
-    ),
+    "math.isnormal": lambda form, x: np.isfinite(wide(x)) & (np.abs(wide(x)) >= float(ml_dtypes.finfo(x.dtype).tiny)),
     "math.powf": number(np.power),
     "math.round": number(lambda x: np.copysign(np.floor(np.abs(x) + 0.5), x)),
     "math.roundeven": number(np.rint),
@@ -291,17 +288,13 @@ def difference(form: Form, found: Array, operands: Sequence[Array]) -> str | Non
             kind = np.dtype(NUMPY[form.result])
             wanted = np.asarray(wanted).astype("f4" if kind.itemsize == 2 else kind).astype(kind).astype("f8")
             have = found.astype("f8")
-            close = np.abs(have - wanted) <= DIGITS[form.result] * np.abs(wanted) + float(
-                ml_dtypes.finfo(kind).tiny
-            )
+            close = np.abs(have - wanted) <= DIGITS[form.result] * np.abs(wanted) + float(ml_dtypes.finfo(kind).tiny)
             good = close | (have == wanted) | (np.isnan(have) & np.isnan(wanted))
     bad = np.flatnonzero(~good)
     if not len(bad):
         return None
     at = bad[0]
-    return (
-        f"{form}: {len(bad)} differ, first of {[x[at] for x in operands]}: {found[at]}, expected {wanted[at]}"
-    )
+    return f"{form}: {len(bad)} differ, first of {[x[at] for x in operands]}: {found[at]}, expected {wanted[at]}"
 
 
 def main(chunk: int, chunks: int, in_loops: bool = False) -> int:

@@ -62,9 +62,7 @@ def test_random_products(compiled: dict[GemmKernel, Compiled], kernel: GemmKerne
 
 @pytest.mark.parametrize("layout_b", ["plain", "columns", "strided"])
 @pytest.mark.parametrize("layout_a", ["plain", "columns", "strided"])
-@pytest.mark.parametrize(
-    "shape", [(1, 1, 1), (1, 40, 70), (70, 1, 40), (4, 33, 19), (5, 33, 19), (1, 1, 300)]
-)
+@pytest.mark.parametrize("shape", [(1, 1, 1), (1, 40, 70), (70, 1, 40), (4, 33, 19), (5, 33, 19), (1, 1, 300)])
 def test_thin_products(
     compiled: dict[GemmKernel, Compiled], layout_a: str, layout_b: str, shape: tuple[int, int, int]
 ) -> None:
@@ -109,9 +107,7 @@ def test_narrow_products(compiled: dict[GemmKernel, Compiled], kernel: GemmKerne
 
 @pytest.mark.parametrize("cpu", ["", "haswell"])
 @pytest.mark.parametrize("kernel", KERNELS[:2], ids=lambda kernel: kernel.name)
-def test_columns_beyond_whole_vectors(
-    compiled: dict[GemmKernel, Compiled], kernel: GemmKernel, cpu: str
-) -> None:
+def test_columns_beyond_whole_vectors(compiled: dict[GemmKernel, Compiled], kernel: GemmKernel, cpu: str) -> None:
     """A few remaining columns are dot products if the rows of A are contiguous and long; depths around block sizes."""
     target = Target(f"cpu -mcpu={cpu}") if cpu else Target.host()
     lanes, rng, dtype = (
@@ -161,9 +157,7 @@ def test_outer_products(compiled: dict[GemmKernel, Compiled], kernel: GemmKernel
             check(compiled[kernel], kernel, a, b, m % 3 == 0, int(rng.choice([0, 0, 1, 7])))
 
 
-@pytest.mark.parametrize(
-    "kernel", [x for x in KERNELS if x.result == x.accumulator], ids=lambda kernel: kernel.name
-)
+@pytest.mark.parametrize("kernel", [x for x in KERNELS if x.result == x.accumulator], ids=lambda kernel: kernel.name)
 def test_products_of_one_row(kernel: GemmKernel) -> None:
     """The entry for one row: all layouts, which select the code path, and sizes."""
     rng = np.random.default_rng(7)
@@ -189,9 +183,7 @@ def test_more_than_one_block_each_way(compiled: dict[GemmKernel, Compiled], kern
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
-def test_one_block_of_rows_and_several_of_columns(
-    compiled: dict[GemmKernel, Compiled], kernel: GemmKernel
-) -> None:
+def test_one_block_of_rows_and_several_of_columns(compiled: dict[GemmKernel, Compiled], kernel: GemmKernel) -> None:
     rng = np.random.default_rng(6)
     sizes = tiling(Target.host(), 64 if kernel.accumulator == "f64" else 32)
     for m in (sizes.rows + 1, sizes.block_rows // 2 + 1):

@@ -84,10 +84,7 @@ def emulated(module: ir.Module) -> ir.Module:
 def compiled() -> Iterator[dict[str, Compiled]]:
     """The products by the type of the result."""
     with ir.Context(), ir.Location.unknown():
-        yield {
-            result: Compiled(emulated(module_of(GemmKernel("bf16", result), TARGET)))
-            for result in ("f32", "bf16")
-        }
+        yield {result: Compiled(emulated(module_of(GemmKernel("bf16", result), TARGET))) for result in ("f32", "bf16")}
 
 
 def operand(rng: np.random.Generator, shape: tuple[int, int], layout: str) -> np.ndarray:

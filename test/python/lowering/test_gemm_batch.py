@@ -96,9 +96,7 @@ def test_batches(target: str) -> None:
                 result = np.from_dlpack(function(x, y))
                 wanted = expected(layout, x, y)
                 assert result.shape == wanted.shape
-                np.testing.assert_allclose(
-                    result, wanted, rtol=0, atol=tolerance * 16, err_msg=f"{layout} {size}"
-                )
+                np.testing.assert_allclose(result, wanted, rtol=0, atol=tolerance * 16, err_msg=f"{layout} {size}")
 
 
 def test_nan_and_infinity_stay_in_their_product() -> None:

@@ -25,9 +25,7 @@ def memref(rank: int, element: str = "f32", shape: str = "") -> str:
     return f"memref<{shape or '?x' * rank}{element}>"
 
 
-def einsum_function(
-    spec: str, element: str = "f32", result: str = "f32", fill: bool = True, name: str = "f"
-) -> str:
+def einsum_function(spec: str, element: str = "f32", result: str = "f32", fill: bool = True, name: str = "f") -> str:
     """A function that computes an einsum of two operands by linalg.generic."""
     inputs, out = spec.split("->")
     names = [*inputs.split(","), out]
@@ -205,9 +203,7 @@ def test_repeated_batches(programs: Programs, first: str, second: str) -> None:
     assert "linalg." not in programs[0][name]
     sizes = {"b": 3, "c": 2, "m": 7, "n": 5, "k": 11, "0": 1}
     rng = np.random.default_rng(0)
-    a, b, c = (
-        rng.uniform(-1, 1, [sizes[d] for d in dims]).astype(np.float32) for dims in (first, second, out)
-    )
+    a, b, c = (rng.uniform(-1, 1, [sizes[d] for d in dims]).astype(np.float32) for dims in (first, second, out))
     spec = ",".join(dims.replace("0", "") for dims in (first, second)) + "->" + out
     squeezed = [x.reshape([n for n in x.shape if n != 1]) for x in (a, b)]
     expected = np.einsum(spec, *squeezed) + c
@@ -222,9 +218,7 @@ def test_named_operations(programs: Programs, number: int) -> None:
     sizes = {"b": 2, "m": 7, "n": 5, "k": 11}
     inputs, out = spec.split("->")
     rng = np.random.default_rng(0)
-    x, y, z = (
-        rng.uniform(-1, 1, [sizes[d] for d in dims]).astype(np.float32) for dims in (*inputs.split(","), out)
-    )
+    x, y, z = (rng.uniform(-1, 1, [sizes[d] for d in dims]).astype(np.float32) for dims in (*inputs.split(","), out))
     expected = np.einsum(spec, x, y) + z
     programs[1](f"n{number}", x, y, z)
     np.testing.assert_allclose(z, expected, atol=1e-5)

@@ -46,9 +46,7 @@ def test_random_products(target: str, kernel: GemmKernel) -> None:
     """Odd and even depths, one depth block and several, partial tiles, all strides."""
     rng = np.random.default_rng(5)
     for trial in range(120 if sweep.ALL else 48):
-        m, n, depth = (
-            int(rng.choice([1, 5, 6, 13, 14, 15, 16, 29, 31, 32, 33, 47, 64, 65, 90])) for _ in range(3)
-        )
+        m, n, depth = (int(rng.choice([1, 5, 6, 13, 14, 15, 16, 29, 31, 32, 33, 47, 64, 65, 90])) for _ in range(3))
         if trial % 12 == 0:
             m = int(rng.choice([255, 420]))
         if trial % 12 == 1:

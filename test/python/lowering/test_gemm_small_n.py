@@ -141,6 +141,4 @@ def test_sums_do_not_depend_on_threads(dtype: str, cpu: str) -> None:
             given.append(y if name in ("plain", "left") else np.ascontiguousarray(y.T))
             wanted = np.from_dlpack(alone[name](*given))
             for executable in several:
-                np.testing.assert_array_equal(
-                    np.from_dlpack(executable[name](*given)), wanted, f"{name} {rows}"
-                )
+                np.testing.assert_array_equal(np.from_dlpack(executable[name](*given)), wanted, f"{name} {rows}")

@@ -56,9 +56,7 @@ def test_products(target: str) -> None:
                 given: Any = y if right == "plain" else np.ascontiguousarray(y.T)
                 result = np.from_dlpack(functions[f"{right}_{dtype}"](x, given, bias))
                 wanted = np.maximum(x.T.astype("float64") @ y + bias, 0)
-                np.testing.assert_allclose(
-                    result, wanted, rtol=0, atol=tolerance * 8, err_msg=f"{right} {columns}"
-                )
+                np.testing.assert_allclose(result, wanted, rtol=0, atol=tolerance * 8, err_msg=f"{right} {columns}")
 
 
 @pytest.mark.slow

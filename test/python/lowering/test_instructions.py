@@ -126,9 +126,7 @@ def test_inner_loop_of_products(cpu: str, element: str, panel: str) -> None:
         sums = inner.matching(MULTIPLY_ADD if target.has_fma else r"v?addp")
         assert len(destinations(sums)) == rows * sizes.vectors
         moves = inner.count(r"v?movap\w %\w+, %|mov v")
-        assert moves <= (
-            rows * sizes.vectors * steps if cpu == "x86-64" else 0
-        )  # two-operand instructions need copies
+        assert moves <= (rows * sizes.vectors * steps if cpu == "x86-64" else 0)  # two-operand instructions need copies
 
 
 @pytest.mark.parametrize("cpu", ["haswell", "skylake-avx512", "neoverse-n1"])
@@ -258,10 +256,7 @@ def test_math_functions_of_f64_are_vector_code(cpu: str) -> None:
         assert found.calls == [], f"{name} calls {set(found.calls)}"
         by_table = cpu == "skylake-avx512" and name in ("exp", "exp2", "log", "log10", "log2")
         assert found.count(MULTIPLY_ADD) >= (6 if by_table else 7) and found.count("vfmadd\\S*sd") == 0
-        assert (
-            found.count(r"v?divpd|fdiv\s+v") <= (0 if by_table else 2)
-            and found.count(r"v?divsd|fdiv\s+d") == 0
-        )
+        assert found.count(r"v?divpd|fdiv\s+v") <= (0 if by_table else 2) and found.count(r"v?divsd|fdiv\s+d") == 0
 
 
 @pytest.mark.parametrize(("cpu", "machine"), [("neoverse-n1", 183), ("haswell", 62)])

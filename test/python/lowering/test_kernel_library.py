@@ -140,10 +140,7 @@ def attention(target: Target, has_kernels: bool) -> ir.Module:
 def test_loops_that_call_kernels_still_have_threads(threads: int) -> None:
     target = Target("cpu", num_threads=threads)
     declared, whole = (attention(target, has_kernels) for has_kernels in (False, True))
-    jobs = [
-        {name for name in functions(module) if name.startswith("relax.parallel.")}
-        for module in (declared, whole)
-    ]
+    jobs = [{name for name in functions(module) if name.startswith("relax.parallel.")} for module in (declared, whole)]
     assert jobs[0] == jobs[1] and bool(jobs[0]) == (threads > 1)
     assert is_declaration(functions(declared)["relax.gemm.f32.block"])
     assert not is_declaration(functions(whole)["relax.gemm.f32.block"])
@@ -151,8 +148,7 @@ def test_loops_that_call_kernels_still_have_threads(threads: int) -> None:
 
 def test_modules_share_the_code_of_kernels() -> None:
     objects = [
-        rx.build(mod, cache=False)._engine.objects
-        for mod in (product(lambda v: v), product(lambda v: R.nn.relu(v)))
+        rx.build(mod, cache=False)._engine.objects for mod in (product(lambda v: v), product(lambda v: R.nn.relu(v)))
     ]
     common = set(objects[0]) & set(objects[1])
     assert len(common) >= 5  # support functions, and the units of the product

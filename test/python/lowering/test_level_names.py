@@ -38,7 +38,5 @@ def test_where_a_pipeline_starts() -> None:
         'func.func @f(%x: tensor<2xf32>) { "relax.exp"(%x) : (tensor<2xf32>) -> tensor<2xf32>\nreturn }',
         dialect.context(),
     )
-    with pytest.raises(
-        VerifyError, match=r"relax\.exp is not allowed at level kernels \(loops and vectors\)"
-    ):
+    with pytest.raises(VerifyError, match=r"relax\.exp is not allowed at level kernels \(loops and vectors\)"):
         create_pass("relax-to-flat", "start=kernels").apply_(module)

@@ -39,9 +39,7 @@ HOST = Target.host()
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(
-        not (SUPPORTED and HOST.has("avx2", "fma")), reason="runs code for x86-64 with AVX2 and FMA"
-    ),
+    pytest.mark.skipif(not (SUPPORTED and HOST.has("avx2", "fma")), reason="runs code for x86-64 with AVX2 and FMA"),
 ]
 
 Reference = Callable[..., Any]
@@ -65,9 +63,7 @@ def attention(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 
 def chain(x: Any, y: Any) -> Any:
-    return R.divide(
-        R.exp(R.add(R.multiply(x, R.const(2.0, "float32")), y)), R.add(R.abs(y), R.const(1.0, "float32"))
-    )
+    return R.divide(R.exp(R.add(R.multiply(x, R.const(2.0, "float32")), y)), R.add(R.abs(y), R.const(1.0, "float32")))
 
 
 WEIGHT = np.random.default_rng(7).standard_normal((40, 23), dtype=np.float32)
@@ -76,9 +72,7 @@ MATRICES = (("n", "k"), ("k", "m"))
 ROWS = (("n", "m"),)
 
 
-def on(
-    *shapes: tuple[int | str, ...], dtype: str = "float32"
-) -> tuple[tuple[tuple[int | str, ...], str], ...]:
+def on(*shapes: tuple[int | str, ...], dtype: str = "float32") -> tuple[tuple[tuple[int | str, ...], str], ...]:
     return tuple((shape, dtype) for shape in shapes)
 
 
@@ -176,18 +170,14 @@ def test_results(target: str, name: str) -> None:
     for trial in range(12):
         least = 0 if name.startswith(("matmul", "chain", "sum")) and trial == 0 else 1
         sizes = {symbol: int(rng.choice([least, 1, 2, 3, 5, 8, 17, 31, 64, 70])) for symbol in "nkmd"}
-        shapes = [
-            tuple(sizes.get(d, d) if isinstance(d, str) else d for d in shape) for shape, _ in parameters
-        ]
+        shapes = [tuple(sizes.get(d, d) if isinstance(d, str) else d for d in shape) for shape, _ in parameters]
         dtypes = [np.dtype(getattr(ml_dtypes, dtype, None) or dtype) for _, dtype in parameters]
         inputs = [rng.standard_normal(shape).astype(d) for shape, d in zip(shapes, dtypes, strict=True)]
         got = to_numpy(function(*inputs)).astype(np.float64)
         expected = reference(*(x.astype(np.float64) for x in inputs))
         assert got.shape == np.shape(expected)
         tolerance = TOLERANCE[parameters[0][1]] * (8 if "matmul" in name else 1)
-        np.testing.assert_allclose(
-            got, expected, rtol=tolerance, atol=tolerance, err_msg=f"{name} of {shapes}"
-        )
+        np.testing.assert_allclose(got, expected, rtol=tolerance, atol=tolerance, err_msg=f"{name} of {shapes}")
 
 
 def test_functions_of_libraries_that_are_far_away(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,9 +75,7 @@ def test_single_precision(op: str, single: Compiled, inputs: np.ndarray) -> None
         assert ulp <= bound, f"{ulp} ulp at {at!r}, {lanes} lanes"
 
 
-@pytest.mark.parametrize(
-    "op", sorted(REFERENCES.keys() - {"gelu"})
-)  # written with erf, there is no other for f64
+@pytest.mark.parametrize("op", sorted(REFERENCES.keys() - {"gelu"}))  # written with erf, there is no other for f64
 def test_double_precision(op: str, double: Compiled) -> None:
     rng = np.random.default_rng(3)
     x = np.concatenate([rng.uniform(-30, 30, 1000), rng.uniform(-1, 1, 1000), np.array(SPECIAL[:8])])
@@ -192,9 +190,7 @@ def test_half_precision_is_computed_in_single_precision(name: str) -> None:
     assert f"vector<8xf32> to vector<8x{name}>" in text
 
 
-@pytest.mark.parametrize(
-    ("op", "target"), [("sin", "cpu -mcpu=haswell"), ("exp", "cpu -mcpu=haswell -mattr=-fma")]
-)
+@pytest.mark.parametrize(("op", "target"), [("sin", "cpu -mcpu=haswell"), ("exp", "cpu -mcpu=haswell -mattr=-fma")])
 def test_what_has_no_expansion_for_f64_is_left_to_libm(op: str, target: str) -> None:
     with ir.Context():
         module = ir.Module.parse(loop(op, "f64", 4))

@@ -42,9 +42,7 @@ def inputs() -> np.ndarray:
     rng = np.random.default_rng(1)
     parts = [np.arange(0, 2**32, 8191, dtype=np.uint64).astype(np.uint32).view(np.float32)]
     parts += [rng.uniform(-limit, limit, 100_000).astype(np.float32) for limit in (1, 8, 130)]
-    parts.append(
-        np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 88.72283, 88.72284, 127.99999, 128], np.float32)
-    )
+    parts.append(np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 88.72283, 88.72284, 127.99999, 128], np.float32))
     values = np.concatenate(parts)
     return np.concatenate([values, np.zeros(-len(values) % 8, np.float32)])
 
@@ -57,9 +55,7 @@ def test_relative_error(op: str, functions: Compiled, inputs: np.ndarray) -> Non
     rounded = want.astype(np.float32)
     greatest = float(np.finfo(np.float32).max)
     beyond = ~(np.abs(want) <= greatest * (1 + PROMISED))  # the exact upper end of the range is unspecified
-    normal = (np.abs(want) < greatest * (1 - PROMISED)) & (
-        np.abs(want) > LEAST.get(op, np.finfo(np.float32).tiny)
-    )
+    normal = (np.abs(want) < greatest * (1 - PROMISED)) & (np.abs(want) > LEAST.get(op, np.finfo(np.float32).tiny))
     error = np.abs(got[normal] - want[normal]) / np.abs(want[normal])
     assert error.max() <= PROMISED
     np.testing.assert_array_equal(got[beyond], rounded[beyond])
@@ -99,9 +95,7 @@ def activations(dtype: str) -> Any:
         return rx.build(bb.get())["main"]
 
 
-@pytest.mark.parametrize(
-    ("dtype", "tolerance"), [("float32", PROMISED), ("float16", 1e-3), ("float64", 1e-14)]
-)
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float32", PROMISED), ("float16", 1e-3), ("float64", 1e-14)])
 def test_programs(dtype: str, tolerance: float) -> None:
     function = activations(dtype)
     x = np.random.default_rng(2).normal(size=(5, 37), scale=3).astype(dtype)

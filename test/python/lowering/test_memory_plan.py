@@ -480,9 +480,7 @@ def test_sizes_are_checked_before_a_carried_tensor_is_written(compiled: Any) -> 
     x, y = np.ones(8, np.float32), np.arange(4, dtype=np.float32)
     np.testing.assert_array_equal(to_numpy(compiled["matched"](x, y)), np.tile(y, 2) * 2)
     for size in (0, 3, 5, 1_000_000):
-        with pytest.raises(
-            ShapeError, match=rf"dimension 0 is {2 * size}, but n = 8, taken from parameter 'x'"
-        ):
+        with pytest.raises(ShapeError, match=rf"dimension 0 is {2 * size}, but n = 8, taken from parameter 'x'"):
             compiled["matched"](x, np.ones(size, np.float32))
 
 

@@ -116,9 +116,7 @@ def test_one_packed_copy_for_several_calls() -> None:
     text, table = lowered(mod)
     assert text.count("relax.constant_panels =") == 1 and len(table) == 1
     x = RNG.uniform(-1, 1, (3, 40)).astype("float32")
-    np.testing.assert_allclose(
-        np.from_dlpack(rx.build(mod)["main"](x)), x @ weight @ weight, rtol=1e-3, atol=1e-4
-    )
+    np.testing.assert_allclose(np.from_dlpack(rx.build(mod)["main"](x)), x @ weight @ weight, rtol=1e-3, atol=1e-4)
 
 
 def test_plain_copy_stays_where_it_is_read() -> None:
@@ -136,10 +134,7 @@ def test_plain_copy_stays_where_it_is_read() -> None:
 def test_layout_follows_the_target(cpu: str, columns: int) -> None:
     weight = RNG.uniform(-1, 1, (20, 50)).astype("float32")
     text, (packed,) = lowered(module_of(weight, product), f"cpu -mcpu={cpu}")
-    assert (
-        f"relax.constant_panels = {{columns = {columns} : i64, group = 1 : i64, transposed = 0 : i64}}"
-        in text
-    )
+    assert f"relax.constant_panels = {{columns = {columns} : i64, group = 1 : i64, transposed = 0 : i64}}" in text
     np.testing.assert_array_equal(packed, column_panels(weight, columns))
 
 

@@ -79,8 +79,7 @@ CHECKED: dict[str, tuple[str, str, Callable[[int], bool]]] = {
         lambda n: n == 4,
     ),
     "allocation": (
-        f"{COPY}  %m = memref.alloc(%s) : memref<?xf32>\n"
-        "  linalg.fill ins(%zero : f32) outs(%m : memref<?xf32>)\n",
+        f"{COPY}  %m = memref.alloc(%s) : memref<?xf32>\n  linalg.fill ins(%zero : f32) outs(%m : memref<?xf32>)\n",
         "no buffer can have the shape",
         lambda n: n >= 4,
     ),
@@ -115,8 +114,7 @@ CHECKED: dict[str, tuple[str, str, Callable[[int], bool]]] = {
         lambda n: 0 <= n - 4 <= (n - 1) // 2,
     ),
     "loops": (
-        f"{COPY}  %l = memref.alloc() : memref<6xf32>\n"
-        "  linalg.exp ins(%a : memref<?xf32>) outs(%l : memref<6xf32>)\n",
+        f"{COPY}  %l = memref.alloc() : memref<6xf32>\n  linalg.exp ins(%a : memref<?xf32>) outs(%l : memref<6xf32>)\n",
         "sizes [0-9]+ and 6 of operands along one loop differ|sizes 6 and [0-9]+",
         lambda n: n == 6,
     ),
@@ -197,9 +195,7 @@ func.func @main(%x: {N}) -> {N} {{
   return %1 : {N}
 }}"""
     main = rx.build(rx.IRModule.parse(text))["main"]
-    np.testing.assert_array_equal(
-        np.from_dlpack(main(np.arange(4, dtype="float32"))), np.full(4, 3, "float32")
-    )
+    np.testing.assert_array_equal(np.from_dlpack(main(np.arange(4, dtype="float32"))), np.full(4, 3, "float32"))
     with pytest.raises(ShapeError):
         main(np.zeros(3, "float32"))
 

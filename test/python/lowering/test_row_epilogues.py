@@ -108,9 +108,7 @@ def compiled(kernel: str, dtype: str) -> rx.Executable:
     return rx.build(program(kernel, [epilogue for each, epilogue in tried(dtype) if each == kernel], dtype))
 
 
-@pytest.mark.parametrize(
-    ("kernel", "epilogue", "dtype"), [(*case, dtype) for dtype in DTYPES for case in tried(dtype)]
-)
+@pytest.mark.parametrize(("kernel", "epilogue", "dtype"), [(*case, dtype) for dtype in DTYPES for case in tried(dtype)])
 def test_every_length(kernel: str, epilogue: str, dtype: str) -> None:
     main = compiled(kernel, dtype)[epilogue]
     numpy_type, tolerance = DTYPES[dtype]

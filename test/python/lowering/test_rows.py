@@ -115,18 +115,14 @@ def test_double_precision(kernel: str) -> None:
 
 
 @pytest.mark.parametrize("kernel", REFERENCES)
-@pytest.mark.parametrize(
-    ("name", "dtype"), [("f16", np.dtype(np.float16)), ("bf16", np.dtype(ml_dtypes.bfloat16))]
-)
+@pytest.mark.parametrize(("name", "dtype"), [("f16", np.dtype(np.float16)), ("bf16", np.dtype(ml_dtypes.bfloat16))])
 def test_half_precision_rounds_once(kernel: str, name: str, dtype: np.dtype) -> None:
     """Computed in f32: the result is the exact one rounded, except for ties that f32 cannot distinguish."""
     functions = compiled(prim_func(kernel, ["?", "?"], name))
     rng = np.random.default_rng(9)
     last_place = float(ml_dtypes.finfo(dtype).eps)
     for length in (1, 7, 8, 33, 100):
-        check(
-            functions, kernel, rng.normal(size=(3, length), scale=2).astype(dtype), tolerance=0.6 * last_place
-        )
+        check(functions, kernel, rng.normal(size=(3, length), scale=2).astype(dtype), tolerance=0.6 * last_place)
     x = rng.normal(size=(5, 20)).astype(dtype)
     x[0], x[1, 19], x[2, 0], x[3, 1:] = -np.inf, np.nan, np.inf, ml_dtypes.finfo(dtype).min
     if kernel in ("softmax", "log_softmax"):
@@ -187,14 +183,10 @@ def test_layer_norm_wherever_the_mean_is(dtype: type[np.floating]) -> None:
     means = np.array([0, 100, 0.5, 0.9, 1, 1.1, -1000, 1.7, -0.9, 3, 30, -1, 0])[:, None]
     for length in (7, 64, 1000):
         x = (means + np.random.default_rng(13).normal(size=(len(means), length))).astype(dtype)
-        want = norm("nn.layer_norm")(
-            x.astype(np.longdouble), *np.array([[1], [0]], dtype) + np.zeros(length, dtype)
-        )
+        want = norm("nn.layer_norm")(x.astype(np.longdouble), *np.array([[1], [0]], dtype) + np.zeros(length, dtype))
         out = np.empty_like(x)
         functions("layer_norm", x, np.ones(length, dtype), np.zeros(length, dtype), out)
-        assert (
-            np.abs(out - want).max(-1, keepdims=True) <= 12 * np.finfo(dtype).eps * (1 + np.abs(means))
-        ).all()
+        assert (np.abs(out - want).max(-1, keepdims=True) <= 12 * np.finfo(dtype).eps * (1 + np.abs(means))).all()
 
 
 def test_layer_norm_of_squares_that_overflow(dynamic: Compiled) -> None:
@@ -228,9 +220,7 @@ def test_large_rows_are_summed_well() -> None:
     [
         prim_func("softmax", ["?", "?"], "i32"),
         prim_func("softmax", ["?", "?"]).replace("axis = 1", "axis = 0"),
-        prim_func("softmax", ["?", "?"]).replace(
-            "memref<?x?xf32>", "memref<?x?xf32, strided<[?, 1], offset: ?>>"
-        ),
+        prim_func("softmax", ["?", "?"]).replace("memref<?x?xf32>", "memref<?x?xf32, strided<[?, 1], offset: ?>>"),
         prim_func("softmax", ["?", "?"]).replace('"softmax"', '"unheard_of"'),
     ],
     ids=["dtype", "axis", "layout", "name"],

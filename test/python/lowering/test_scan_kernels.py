@@ -91,9 +91,7 @@ def test_scans(target: str) -> None:
             compute = np.cumsum if name == "cumsum" else np.cumprod
             want = compute(x.astype(np.float64), axis=axis)
             if exclusive:
-                first = np.full_like(want, float(name == "cumprod")).take(
-                    range(min(1, want.shape[axis])), axis
-                )
+                first = np.full_like(want, float(name == "cumprod")).take(range(min(1, want.shape[axis])), axis)
                 want = np.concatenate([first, want], axis).take(range(want.shape[axis]), axis)
             have = call(functions, f"{name}_{axis}_{int(exclusive)}", x)
             np.testing.assert_allclose(have, want, rtol=1e-7)

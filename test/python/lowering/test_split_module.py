@@ -127,9 +127,7 @@ llvm.func internal @alone() {
 }
 """
     parts = split_module(ir.Module.parse(TEXT + dead), part_ops)
-    assert [part.source for part in parts] == [
-        part.source for part in split_module(ir.Module.parse(TEXT), part_ops)
-    ]
+    assert [part.source for part in parts] == [part.source for part in split_module(ir.Module.parse(TEXT), part_ops)]
 
 
 FLAT = """
@@ -240,15 +238,11 @@ func.func @turned(%x: vector<2x4xf32>) -> vector<4x2xf32> {
 def test_locations_and_names_of_the_module_do_not_count(context: ir.Context) -> None:
     first = ir.Module.parse(TEXT)
     second = ir.Module.parse("\n\n" + TEXT.replace("%r", "%result"))
-    assert [part.source for part in split_module(first, 1)] == [
-        part.source for part in split_module(second, 1)
-    ]
+    assert [part.source for part in split_module(first, 1)] == [part.source for part in split_module(second, 1)]
 
 
 def test_other_ops_are_refused(context: ir.Context) -> None:
-    module = ir.Module.parse(
-        "llvm.func @f() { llvm.return }\nmemref.global @state : memref<2xf32> = uninitialized"
-    )
+    module = ir.Module.parse("llvm.func @f() { llvm.return }\nmemref.global @state : memref<2xf32> = uninitialized")
     with pytest.raises(CompileError, match=r":2:\d+: no part of a module can hold the op memref\.global"):
         split_module(module)
 

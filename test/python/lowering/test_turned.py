@@ -95,9 +95,7 @@ def test_every_permutation(rank: int, target: str) -> None:
             np.testing.assert_array_equal(got, x.transpose(axes), err_msg=f"{axes} {shape}")
 
 
-@pytest.mark.parametrize(
-    ("dtype", "target"), [(dtype, target) for target in TARGETS for dtype in widths(target)]
-)
+@pytest.mark.parametrize(("dtype", "target"), [(dtype, target) for target in TARGETS for dtype in widths(target)])
 def test_every_width(dtype: str, target: str) -> None:
     rng = np.random.default_rng(5)
     for axes in (axes for axes, other in tried(target) if other == dtype):

@@ -151,8 +151,7 @@ def test_data_is_read_until_all_is_computed() -> None:
     """Results of the shape of the data, which a padded copy could let them overwrite."""
     bb = rx.BlockBuilder()
     x, w, each = (
-        rx.Var(n, rx.Tensor(s))
-        for n, s in (("x", ("n", 8, "h", "w")), ("w", (8, 8, 3, 3)), ("e", (8, 1, 3, 3)))
+        rx.Var(n, rx.Tensor(s)) for n, s in (("x", ("n", 8, "h", "w")), ("w", (8, 8, 3, 3)), ("e", (8, 1, 3, 3)))
     )
     with bb.function("main", [x, w, each]):
         with bb.dataflow():

@@ -53,7 +53,5 @@ with ir.Context(), ir.Location.unknown():
     op = module.body.operations[0].regions[0].blocks[0].operations[0]
 print(type(op).__name__, any("opdsl" in name for name in sys.modules))
 """
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
-    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.split() == ["FillOp", "False"]

@@ -46,12 +46,8 @@ def test_what_stubs_by_hand_say_is_there(name: str) -> None:
 
 
 def test_ops_are_built_with_the_class_keywords_of_the_stub() -> None:
-    stub = next(
-        item for item in tree("ext").body if isinstance(item, ast.ClassDef) and item.name == "Operation"
-    )
-    hook = next(
-        item for item in stub.body if isinstance(item, ast.FunctionDef) and item.name == "__init_subclass__"
-    )
+    stub = next(item for item in tree("ext").body if isinstance(item, ast.ClassDef) and item.name == "Operation")
+    hook = next(item for item in stub.body if isinstance(item, ast.FunctionDef) and item.name == "__init_subclass__")
     assert {argument.arg for argument in hook.args.kwonlyargs} == {"name", "traits"}
     assert all(hasattr(mlir.ext, name) for name in ("Operation", "Type", "Attribute", "Dialect", "Pure"))
 

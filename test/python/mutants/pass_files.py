@@ -109,9 +109,7 @@ def lines_of(name: str) -> frozenset[int]:
     nodes = [node for target in found for node in defined.get(target, [])]
     starts = [min([n.lineno, *(d.lineno for d in getattr(n, "decorator_list", []))]) for n in nodes]
     return frozenset(
-        line
-        for node, start in zip(nodes, starts, strict=True)
-        for line in range(start, (node.end_lineno or start) + 1)
+        line for node, start in zip(nodes, starts, strict=True) for line in range(start, (node.end_lineno or start) + 1)
     )
 
 

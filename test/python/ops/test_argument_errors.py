@@ -355,9 +355,7 @@ def parameters(text: str) -> dict[str, rx.Var]:
 
 
 @pytest.mark.parametrize(("params", "error", "message", "build"), ROWS)
-def test_wrong_arguments(
-    params: str, error: type[RelaxError], message: str, build: Callable[..., Any]
-) -> None:
+def test_wrong_arguments(params: str, error: type[RelaxError], message: str, build: Callable[..., Any]) -> None:
     found = parameters(params)
     names = build.__code__.co_varnames[: build.__code__.co_argcount]
     with pytest.raises(error, match=message), rx.BlockBuilder().function("main", list(found.values())):

@@ -41,9 +41,7 @@ def test_an_argument_that_is_changed(mode: str) -> None:
     with bb.function("main", [x]):
         y = bb.emit(R.add(x, x))
         before = bb.emit(R.negative(y))
-        result = bb.emit(
-            R.call_inplace_packed("calls_of_python.raise_by", y, 3, inplace_indices=[0], out=VECTOR)
-        )
+        result = bb.emit(R.call_inplace_packed("calls_of_python.raise_by", y, 3, inplace_indices=[0], out=VECTOR))
         bb.emit_func_output([before, result, y, R.add(result, y), x])
     given = np.array([1, 2], np.float32)
     found = [to_numpy(item) for item in rx.build(bb.finalize(), exec_mode=mode)["main"](given)]

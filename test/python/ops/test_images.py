@@ -28,9 +28,7 @@ NEW = [
 ]
 
 
-def resize(
-    suite: Suite, method: str, mode: str, sizes: Any = NEW, size: Any = ("p", "q"), **options: Any
-) -> None:
+def resize(suite: Suite, method: str, mode: str, sizes: Any = NEW, size: Any = ("p", "q"), **options: Any) -> None:
     """A resize to the size of another parameter; nearest elements are those that ONNX takes by default."""
     given = {
         "roi": [0.1, 0.25, 0.8, 1.2] if mode == "tf_crop_and_resize" else None,
@@ -149,14 +147,10 @@ SAMPLES = [
 def coordinates(rng: np.random.Generator, info: Any, shape: tuple[int, ...]) -> Array:
     """From -1.7 to 1.7; in float16, without ties."""
     grid = rng.uniform(-1.7, 1.7, shape)
-    return (np.round(grid * 8) / 8 + 1 / 32 if info.dtype.name == "float16" else grid).astype(
-        info.dtype.numpy
-    )
+    return (np.round(grid * 8) / 8 + 1 / 32 if info.dtype.name == "float16" else grid).astype(info.dtype.numpy)
 
 
-def sample(
-    suite: Suite, shapes: tuple[str, str], case: tuple[str, str, bool], sizes: Any, layout: str
-) -> None:
+def sample(suite: Suite, shapes: tuple[str, str], case: tuple[str, str, bool], sizes: Any, layout: str) -> None:
     method, padding, corners = case
     suite.use(
         "image.grid_sample",
@@ -235,9 +229,7 @@ def test_regions() -> None:
         (lambda R, x, r: R.vision.roi_align(x, r, 2, 1.0, 2, True, mode="avg"), 1e-4),
         (lambda R, x, r: R.vision.roi_pool(x, r, (2, 3), 0.5), 1e-6),
         (
-            lambda R, x, r: R.vision.roi_align(
-                R.permute_dims(x, [0, 2, 3, 1]), r, (3, 2), 0.5, layout="NHWC"
-            ),
+            lambda R, x, r: R.vision.roi_align(R.permute_dims(x, [0, 2, 3, 1]), r, (3, 2), 0.5, layout="NHWC"),
             1e-4,
         ),
     ]
@@ -297,9 +289,7 @@ def test_boxes_of_all_classes_and_anchors() -> None:
     for n, count, classes in ((2, 5, 3), (1, 1, 1), (0, 2, 2)):
         corners = rng.uniform(0, 1, (count, 2, 2))
         anchors = np.concatenate([corners.min(1), corners.max(1)], 1).astype(np.float32)[None]
-        drawn = (
-            rng.uniform(-1, 1, shape).astype(np.float32) for shape in ((n, classes, count), (n, 4 * count))
-        )
+        drawn = (rng.uniform(-1, 1, shape).astype(np.float32) for shape in ((n, classes, count), (n, 4 * count)))
         inputs.append([*drawn, anchors])
     options = {"clip": True, "threshold": 0.2, "variances": (0.1, 0.1, 0.2, 0.2), "keep_background": False}
     suite.use("vision.multibox_transform_loc", "n c a", "n 4*a", "1 a 4", **options, inputs=inputs)
@@ -325,6 +315,4 @@ def test_references_are_those_of_torch_and_onnx() -> None:
         ({"method": "nearest_neighbor", "mode": "asymmetric"}, {"mode": "nearest"}),
     ):
         found = OPS["image.resize2d"](wide, (8, 3), **ours)
-        np.testing.assert_allclose(
-            found, F.interpolate(image, (8, 3), **theirs).numpy(), rtol=1e-6, atol=1e-6
-        )
+        np.testing.assert_allclose(found, F.interpolate(image, (8, 3), **theirs).numpy(), rtol=1e-6, atol=1e-6)

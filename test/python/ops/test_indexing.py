@@ -157,9 +157,7 @@ def test_scatters(dtype: str) -> None:
         inputs = []
         for n, m, k, j in sizes:
             k, j = (k, j) if axis == 0 else (min(n, k), j)
-            inputs.append(
-                [values(dtype, n, m, top=3), places((n, m)[axis], k, j), values(dtype, k, j, top=3)]
-            )
+            inputs.append([values(dtype, n, m, top=3), places((n, m)[axis], k, j), values(dtype, k, j, top=3)])
         suite.use("scatter_elements", "n m", "k j int64", "k j", axis=axis, reduction=how, inputs=inputs)
     for how in (how for how in reductions(dtype) if how != "mean"):
         count = REDUCTIONS.index(how) % 3
@@ -236,9 +234,7 @@ def test_slice_scatter(dtype: str) -> None:
         suite.use("slice_scatter", "n 7", f"n {size}", start=begin, end=end, step=step, axis=1)
     sizes = ({"n": 9, "k": 3}, {"n": 1, "k": 0}, {"n": 4, "k": 4})
     for x, src, *bounds in (("n+k+2 7", "2 7", "k", "k + 2", 1), ("n 7", "n-k 7", "k", "n", 1)):
-        suite.both(
-            lambda R, x, y, *_, at=bounds: R.slice_scatter(x, y, *at, 0), x, src, "k", "n", sizes=sizes
-        )
+        suite.both(lambda R, x, y, *_, at=bounds: R.slice_scatter(x, y, *at, 0), x, src, "k", "n", sizes=sizes)
     suite.both(lambda R, x, y: R.slice_scatter(x, y, 0, "n", 2, 0), "n 7", "(n+1)//2 7", sizes=sizes)
     suite.run(test_slice_scatter)
 

@@ -179,9 +179,7 @@ def test_slices() -> None:
         # A formula below zero does not count from the end.
         lengths = [n for n in LENGTHS if not isinstance(end, str) or n >= 5]
         strides = None if stride is None else [stride]
-        suite.use(
-            "strided_slice", "n m", axes=[0], begin=[begin], end=[end], strides=strides, inputs=rows(*lengths)
-        )
+        suite.use("strided_slice", "n m", axes=[0], begin=[begin], end=[end], strides=strides, inputs=rows(*lengths))
     more = [([1, 0], [1, 0], [-1, 3], [2, 1]), ([0, 1], [-1, -1], [-(2**31), -(2**31)], [-1, -2])]
     for bounds in (*more, ([0, 1], [0, -1], [3, far], [2**63 - 1, far])):
         suite.both(lambda R, x, bounds=bounds: R.strided_slice(x, *bounds), "n m", inputs=MATRICES)
@@ -201,9 +199,7 @@ def test_slices() -> None:
 
 @pytest.mark.parametrize(("begin", "end"), [("n - 3", "n - 1"), ("m", "n - 1"), ("n - 2", "n - 5")])
 def test_formulas_below_zero_in_slices(begin: str, end: str) -> None:
-    function = compiled(
-        lambda x: R.strided_slice(x, [0], [begin], [end], [-1 if end == "n - 5" else 1]), "n m"
-    )
+    function = compiled(lambda x: R.strided_slice(x, [0], [begin], [end], [-1 if end == "n - 5" else 1]), "n m")
     for n in LENGTHS:
         x = sequence(n, 2)
         first, last = (eval(text, {"n": n, "m": 2}) for text in (begin, end))
@@ -397,9 +393,7 @@ def test_widths_of_padding() -> None:
     suite.run()
     with pytest.raises(ShapeError, match="the dimension 'n - 3' is -1"):
         compiled(lambda x: R.nn.pad(x, [-1, -2, 0, -1]), "n 4 int32")(np.zeros((2, 4), np.int32))
-    for function in functions(
-        {mode: lambda x, m=mode: R.nn.pad(x, [1, 1], m) for mode in MODES}, "n"
-    ).values():
+    for function in functions({mode: lambda x, m=mode: R.nn.pad(x, [1, 1], m) for mode in MODES}, "n").values():
         with pytest.raises(BoundsError, match=r"nn_pad.*dimension 0 of size 0"):
             function(np.zeros(0, np.float32))
 
@@ -426,9 +420,7 @@ def test_batch_flatten_and_dropout() -> None:
     special = np.array([[np.nan, np.inf]], np.float32)
     for dtype in FLOATS:
         inputs = [[special.astype(dtypes.dtype(dtype).numpy)]]
-        suite.use(
-            "nn.dropout", f"n m {dtype}", rate=0.3, inputs=inputs, sizes=({"n": 3, "m": 2}, {"n": 0, "m": 1})
-        )
+        suite.use("nn.dropout", f"n m {dtype}", rate=0.3, inputs=inputs, sizes=({"n": 3, "m": 2}, {"n": 0, "m": 1}))
     suite.both(lambda R, x: R.add(R.nn.dropout(x)[0], x), "n")
     suite.run()
 

@@ -264,9 +264,7 @@ def test_nll_loss(dtype: str) -> None:
 
 
 def test_targets_that_are_no_class() -> None:
-    main = compiled(
-        lambda x, t: [R.nn.nll_loss(x, t), R.nn.nll_loss(x, t, reduction="sum")], "n 3", "n int64"
-    )
+    main = compiled(lambda x, t: [R.nn.nll_loss(x, t), R.nn.nll_loss(x, t, reduction="sum")], "n 3", "n int64")
     x = np.ones((2, 3), np.float32)
     mean, total = main(x, np.array([-100, -100]))
     assert np.isnan(mean) and total == 0
@@ -295,9 +293,7 @@ def test_gradients(dtype: str) -> None:
             "grad.take_backward",
             *(result, data, f"{indices} int32"),
             axis=axis,
-            draw=[numbers(), numbers(), numbers(0, 7)]
-            if axis is None
-            else [numbers(), numbers(), numbers(0, 3)],
+            draw=[numbers(), numbers(), numbers(0, 7)] if axis is None else [numbers(), numbers(), numbers(0, 3)],
             sizes=[{"v": v, "n": n, "m": m} for v, n, m in ((4, 1, 1), (5, 40, 3), (4, 0, 2))],
             tolerance=6 * TOLERANCE[dtype],
         )

@@ -135,9 +135,7 @@ def test_tensor_expressions(message: str) -> None:
     refused(lambda builder, x: builder.emit_te(TOPI[message], x), message)
 
 
-@pytest.mark.parametrize(
-    "literal", ["T.int8(300)", 'T.cast(-129, "int8")', "A[0] + 300", "300", "T.uint8(-1)"]
-)
+@pytest.mark.parametrize("literal", ["T.int8(300)", 'T.cast(-129, "int8")', "A[0] + 300", "300", "T.uint8(-1)"])
 def test_prim_funcs(literal: str) -> None:
     text = f"""
 @T.prim_func

@@ -208,9 +208,7 @@ def received(build: Callable[..., rx.Value], *arrays: Array) -> list[list[Array]
 
 def test_programs() -> None:
     arrays = [drawn("float32", shape) for shape in ((3, 4), (0, 4), (1, 4))]
-    for x, found in zip(
-        arrays, received(lambda x: R.unique(x, True, True, True, True), *arrays), strict=True
-    ):
+    for x, found in zip(arrays, received(lambda x: R.unique(x, True, True, True, True), *arrays), strict=True):
         for have, want in zip(found, np.unique(x, True, True, True), strict=True):
             np.testing.assert_array_equal(have, want.reshape(-1))
     for x, found in zip(arrays, received(lambda x: R.unique(x, axis=0), *arrays), strict=True):

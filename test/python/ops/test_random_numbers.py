@@ -81,10 +81,7 @@ COUNT = 40_000
 def samples() -> dict[str, Any]:
     """Many numbers of each distribution, from one program."""
     kinds = {
-        **{
-            f"uniform {t}": (R.random.uniform, {"dtype": t})
-            for t in ("float16", "bfloat16", "float32", "float64")
-        },
+        **{f"uniform {t}": (R.random.uniform, {"dtype": t}) for t in ("float16", "bfloat16", "float32", "float64")},
         "uniform -2 3": (R.random.uniform, {"low": -2.0, "high": 3.0}),
         **{f"normal {t}": (R.random.normal, {"dtype": t}) for t in ("float16", "float32", "float64")},
         "normal 4 0.5": (R.random.normal, {"mean": 4.0, "scale": 0.5}),

@@ -64,9 +64,7 @@ def test_bad_arguments() -> None:
     x = rx.Var("x", rx.Tensor(("n",), "float32"))
     y = rx.Var("y", rx.Tensor(("n", 2), "int64"))
     with bb.function("main", [x, y]):
-        with pytest.raises(
-            DTypeError, match="tensor_to_shape: operand 'tensor' has dtype float32, expected int64"
-        ):
+        with pytest.raises(DTypeError, match="tensor_to_shape: operand 'tensor' has dtype float32, expected int64"):
             R.tensor_to_shape(x)
         with pytest.raises(ShapeError, match="expected a vector"):
             R.tensor_to_shape(y)

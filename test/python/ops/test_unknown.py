@@ -77,9 +77,7 @@ def expected(name: str, arrays: Sequence[Array]) -> list[Array]:
     given = next((a.dtype for a in arrays if dtypes.dtype(a.dtype).is_float), None)
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        result = SPECS[name][1](
-            *(a.astype(np.float64) if dtypes.dtype(a.dtype).is_float else a for a in arrays)
-        )
+        result = SPECS[name][1](*(a.astype(np.float64) if dtypes.dtype(a.dtype).is_float else a for a in arrays))
     keeps = given is None or name == "astype"
     return [r if keeps or r.dtype != np.float64 else r.astype(given) for r in plain(result)]
 

@@ -148,9 +148,7 @@ def test_kernels_larger_than_the_data_are_errors() -> None:
     )
     for name, (dtype, groups) in cases.items():
         data, kernel = np.ones((1, 2, 2, 4), dtype), np.ones((2, 2 // groups, 5, 2), dtype)
-        with pytest.raises(
-            CheckError, match="nn_conv2d: in dimension H the window is larger than the padded data"
-        ):
+        with pytest.raises(CheckError, match="nn_conv2d: in dimension H the window is larger than the padded data"):
             made[name](data, kernel)
         assert made[name](data, kernel[:, :, :4]).shape == (1, 2, 1, 1)
 
@@ -344,9 +342,7 @@ def test_data_without_a_window_is_an_error() -> None:
     builds = {name: lambda x, b=build, g=given: R.mean(b(x, **g)) for name, (build, given) in options.items()}
     made = functions(builds, "1 2 h w")
     for name, shape in (("max", (1, 4)), ("max", (4, 1)), ("avg", (2, 5)), ("ceil", (1, 4))):
-        with pytest.raises(
-            CheckError, match=r"pool2d: in dimension [HW] the window is larger than the padded data"
-        ):
+        with pytest.raises(CheckError, match=r"pool2d: in dimension [HW] the window is larger than the padded data"):
             made[name](np.ones((1, 2, *shape), "f4"))
     for name, shape in (("max", (2, 3)), ("ceil", (2, 2)), ("same", (1, 1))):
         assert made[name](np.ones((1, 2, *shape), "f4")) == 1
@@ -397,9 +393,7 @@ def test_special_values_in_adaptive_poolings() -> None:
     mean, best = (each.ravel() for each in main(np.zeros((1, 1, 0), np.float32)))
     np.testing.assert_array_equal(mean, [np.nan, np.nan])
     np.testing.assert_array_equal(best, [-np.inf, -np.inf])
-    mean, best = (
-        each.ravel() for each in main(np.array([1, np.nan, 3, -np.inf], np.float32).reshape(1, 1, 4))
-    )
+    mean, best = (each.ravel() for each in main(np.array([1, np.nan, 3, -np.inf], np.float32).reshape(1, 1, 4)))
     np.testing.assert_array_equal(mean, [np.nan, -np.inf])
     np.testing.assert_array_equal(best, [np.nan, 3])
     halves = compiled(lambda x: R.nn.adaptive_avg_pool1d(x, 1), "1 1 w float16")

@@ -64,9 +64,7 @@ RULES: dict[str, tuple[Rule, int]] = {
     "transposed": (lambda x: R.permute_dims(x, [0, 3, 1, 2]), 1),
     "reshaped": (lambda x: R.nn.relu(R.reshape(x, (-1, 6))), 2),
     "two_convolutions": (
-        lambda x: R.nn.conv2d(
-            x, R.const(WEIGHT.repeat(2, 2)[:, :, :6]), data_layout="NHWC", kernel_layout="HWIO"
-        ),
+        lambda x: R.nn.conv2d(x, R.const(WEIGHT.repeat(2, 2)[:, :, :6]), data_layout="NHWC", kernel_layout="HWIO"),
         2,
     ),
 }

@@ -31,9 +31,7 @@ def with_heads(mask: Sequence[int | str] | None) -> rx.IRModule:
     m = [] if mask is None else [rx.Var("m", rx.Tensor(tuple(mask), "float32"))]
     with bb.function("main", [*x, *m]):
         with bb.dataflow():
-            q, k, v = (
-                R.permute_dims(R.reshape(value, (*value.shape[:2], HEADS, SIZE)), [0, 2, 1, 3]) for value in x
-            )
+            q, k, v = (R.permute_dims(R.reshape(value, (*value.shape[:2], HEADS, SIZE)), [0, 2, 1, 3]) for value in x)
             scores = R.matmul(q, R.permute_dims(k, [0, 1, 3, 2])) * SIZE**-0.5
             scores = R.add(scores, m[0]) if m else scores
             sums = R.permute_dims(R.matmul(R.nn.softmax(scores), v), [0, 2, 1, 3])

@@ -26,9 +26,7 @@ def numbers(rng: np.random.Generator, *shape: int) -> Any:
 
 def images(kind: str) -> tuple[rx.IRModule, Callable[..., Any]]:
     """A convolution or a pooling with loops around it, of parameters x, w, b, r, and the same by torch."""
-    groups, outputs = {"depthwise": (8, 8), "grouped": (2, 12), "dense": (1, 6), "matrices": (1, 6)}.get(
-        kind, (1, 8)
-    )
+    groups, outputs = {"depthwise": (8, 8), "grouped": (2, 12), "dense": (1, 6), "matrices": (1, 6)}.get(kind, (1, 8))
     size = 1 if kind == "matrices" else 3
     x = rx.Var("x", rx.Tensor(("n", 8, "h", "w")))
     w = rx.Var("w", rx.Tensor((outputs, 8 // groups, size, size)))
@@ -131,9 +129,7 @@ def rows(attrs: Any, inputs: list[te.Tensor], out_type: Any, target: Any) -> OpS
 
 def test_every_way_of_a_branch_takes_the_loops_around_it() -> None:
     bb = rx.BlockBuilder()
-    x, y, z = (
-        rx.Var(name, rx.Tensor(tuple(shape))) for name, shape in (("x", "nk"), ("y", "km"), ("z", "m"))
-    )
+    x, y, z = (rx.Var(name, rx.Tensor(tuple(shape))) for name, shape in (("x", "nk"), ("y", "km"), ("z", "m")))
     with bb.function("main", [x, y, z]):
         before = bb.emit(R.exp(x))
         made = bb.emit(R.matmul(before, y))

@@ -231,9 +231,7 @@ def executables() -> dict[str, rx.Executable]:
     return {table: rx.build(module_of(cases)) for table, cases in TABLES.items()}
 
 
-@pytest.mark.parametrize(
-    ("table", "name"), [(table, name) for table, cases in TABLES.items() for name in cases]
-)
+@pytest.mark.parametrize(("table", "name"), [(table, name) for table, cases in TABLES.items() for name in cases])
 def test_values(table: str, name: str, executables: dict[str, rx.Executable]) -> None:
     check_values(TABLES[table], name, executables[table])
 
@@ -247,8 +245,6 @@ def test_many_rows(name: str, executables: dict[str, rx.Executable]) -> None:
 
 def test_integers_are_copied() -> None:
     """No kernel supports them, and their loops need contiguous elements."""
-    cases: dict[str, Case] = {
-        "": (lambda x, w: R.matmul(x, turn(w)), [integers("m", "k"), integers("n", "k")], 2)
-    }
+    cases: dict[str, Case] = {"": (lambda x, w: R.matmul(x, turn(w)), [integers("m", "k"), integers("n", "k")], 2)}
     check_calls(cases)
     check_values(cases, "", rx.build(module_of(cases)))

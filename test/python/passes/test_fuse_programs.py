@@ -90,9 +90,5 @@ def test_random_programs(fused: bool) -> None:
             given.append(rng.uniform(-2, 2, shape).astype("float32"))
         for seed in range(PROGRAMS):
             name = f"program{seed}"
-            for result, expected in zip(
-                executable[name](*given), interpreted(built, name, given), strict=True
-            ):
-                np.testing.assert_allclose(
-                    np.from_dlpack(result), expected, rtol=2e-5, atol=2e-5, err_msg=name
-                )
+            for result, expected in zip(executable[name](*given), interpreted(built, name, given), strict=True):
+                np.testing.assert_allclose(np.from_dlpack(result), expected, rtol=2e-5, atol=2e-5, err_msg=name)

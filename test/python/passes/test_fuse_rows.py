@@ -203,15 +203,11 @@ def names_of(threads: int) -> list[str]:
 
 @functools.cache
 def executable(threads: int) -> rx.Executable:
-    return rx.build(
-        module_of({name: CASES[name] for name in names_of(threads)}), f"cpu -num-threads={threads}"
-    )
+    return rx.build(module_of({name: CASES[name] for name in names_of(threads)}), f"cpu -num-threads={threads}")
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize(
-    ("threads", "name"), [(threads, name) for threads in THREADS for name in names_of(threads)]
-)
+@pytest.mark.parametrize(("threads", "name"), [(threads, name) for threads in THREADS for name in names_of(threads)])
 def test_values(threads: int, name: str) -> None:
     check_values({n: CASES[n] for n in names_of(threads)}, name, executable(threads))
 

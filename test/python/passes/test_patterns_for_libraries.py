@@ -144,9 +144,9 @@ def test_symbols_that_no_argument_defines() -> None:
         flat = bb.emit(R.reshape(x, ("n * m",)), "flat")
         bb.emit_func_output(bb.emit(R.exp(R.reshape(flat, ("n", "m"))), "out"))
     module = bb.get()
-    T.FuseOpsByPattern(
-        [("lib.reshape", is_op("relax.exp")(is_op("relax.reshape")(wildcard(), wildcard())))]
-    ).apply_(module)
+    T.FuseOpsByPattern([("lib.reshape", is_op("relax.exp")(is_op("relax.reshape")(wildcard(), wildcard())))]).apply_(
+        module
+    )
     assert 'sizes: R.Shape(["m", "n"])' in module.script()
     for shape in ((2, 3), (0, 3)):
         given = np.random.default_rng(0).standard_normal(shape, dtype="f4")
@@ -248,9 +248,7 @@ def test_lists_of_operands() -> None:
     ):
         module = T.FuseOpsByPattern([("lib.concat", pattern)])(bb.get())
         x_, y_ = np.random.default_rng(0).standard_normal((2, 3), dtype="f4")
-        np.testing.assert_allclose(
-            run(module, x_, y_), np.concatenate([np.exp(x_), y_]), rtol=1e-5, atol=1e-6
-        )
+        np.testing.assert_allclose(run(module, x_, y_), np.concatenate([np.exp(x_), y_]), rtol=1e-5, atol=1e-6)
         assert len(module[next(name for name in module if name != "main")].params) == 2
 
 
@@ -388,9 +386,7 @@ def test_patterns_that_do_wrong() -> None:
         T.FuseOpsByPattern([("lib.exp", call("exp"))], entry_functions=["other"])(bb.get())
     module = parse(EFFECTS)
     noted = rx.dpl.is_call_packed("patterns.note")
-    with pytest.raises(
-        ArgumentError, match=r"'lib.note' finds call_packed at .*which has effects.*call_pure_packed"
-    ):
+    with pytest.raises(ArgumentError, match=r"'lib.note' finds call_packed at .*which has effects.*call_pure_packed"):
         T.FuseOpsByPattern([("lib.note", noted)]).apply_(module)
 
 
@@ -454,9 +450,7 @@ def test_marks_that_say_nothing(value: str) -> None:
         (T.RunCodegen(), "codegen"),
     )
     for step, attribute in wrong:
-        with pytest.raises(
-            ArgumentError, match=rf"function 'f': the attribute relax\.{attribute} is .*, expected a"
-        ):
+        with pytest.raises(ArgumentError, match=rf"function 'f': the attribute relax\.{attribute} is .*, expected a"):
             step(marked(f"relax.{attribute} = {value}"))
 
 
@@ -485,9 +479,7 @@ def test_calls_without_arguments(same_ops: None) -> None:
     with bb.function("main", [x]):
         bb.emit_func_output(bb.emit(R.add(x, R.matmul(weight, weight)), "out"))
     for annotate in (False, True):
-        module = T.FuseOpsByPattern([("one.product", call("matmul", 2))], annotate_codegen=annotate)(
-            bb.get().clone()
-        )
+        module = T.FuseOpsByPattern([("one.product", call("matmul", 2))], annotate_codegen=annotate)(bb.get().clone())
         for step in (T.MergeCompositeFunctions(), T.RunCodegen()):
             step.apply_(module)
             np.testing.assert_array_equal(run(module, weight), weight + weight @ weight)

@@ -82,10 +82,7 @@ def expected(flag: bool) -> list[Any]:
 
 @pytest.mark.parametrize(
     ("step", "dataflow"),
-    [
-        pytest.param(*pair, id=f"{pair[0].info.text}-{pair[1]}")
-        for pair in sweep.product(PASSES, (True, False))
-    ],
+    [pytest.param(*pair, id=f"{pair[0].info.text}-{pair[1]}") for pair in sweep.product(PASSES, (True, False))],
 )
 def test_equal_results(step: Pass, dataflow: bool) -> None:
     module = program(dataflow=dataflow)
@@ -137,6 +134,4 @@ def test_dead_code_is_dropped_and_checks_stay() -> None:
 def test_redundant_views_are_dropped() -> None:
     module = program(dataflow=True)
     module.apply_(RemoveRedundantReshape())
-    assert not any(
-        count(module, f"relax.{op}") for op in ("reshape", "flatten", "expand_dims", "permute_dims")
-    )
+    assert not any(count(module, f"relax.{op}") for op in ("reshape", "flatten", "expand_dims", "permute_dims"))

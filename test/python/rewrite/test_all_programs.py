@@ -108,9 +108,7 @@ def test_counts_are_those_of_the_ir() -> None:
         compared = set(expected) - {"var binding", "var"}
         assert {k: counting.found[k] for k in compared} == {k: expected[k] for k in compared}, str(module)
         checked += expected
-    assert (
-        min(checked[kind] for kind in ("function", "lambda", "dataflow", "match", "if", "loop", "call")) >= 10
-    )
+    assert min(checked[kind] for kind in ("function", "lambda", "dataflow", "match", "if", "loop", "call")) >= 10
 
 
 def test_a_visitor_that_does_nothing() -> None:
@@ -129,9 +127,7 @@ class Rebuild(PyExprMutator):
             return call  # the new call is removed if it is unused
         call = super().visit_call_(call)
         type(self).calls += 1
-        return Call(
-            call.op, call.args, call.attrs, call.sinfo_args or ((call.struct_info,) if call.is_view else None)
-        )
+        return Call(call.op, call.args, call.attrs, call.sinfo_args or ((call.struct_info,) if call.is_view else None))
 
 
 def test_identity_on_all_programs() -> None:
@@ -183,9 +179,7 @@ def test_all_programs_of_the_tests() -> None:
                 )
             except RelaxError as error:
                 loops += "a loop cannot be made anew" in str(error)
-                if not re.search(
-                    "a loop|type i1 is not the type of a Relax value", str(error)
-                ):  # or a scalar
+                if not re.search("a loop|type i1 is not the type of a Relax value", str(error)):  # or a scalar
                     different.append(f"{name}: {error}")
                 continue
             difference = find_difference(function, again)

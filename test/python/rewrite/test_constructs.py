@@ -146,9 +146,7 @@ def test_mistakes_of_authors(base: Any) -> None:
             return self.visit_expr(call)
 
     module = parse(TEXT)
-    with pytest.raises(
-        ArgumentError, match=r"Endless.visit_call visits its own expression <Call of relax.add"
-    ):
+    with pytest.raises(ArgumentError, match=r"Endless.visit_call visits its own expression <Call of relax.add"):
         Endless().visit_expr(module["main"])
 
     class Deeper(base):  # type: ignore[misc]  # one of two classes
@@ -157,9 +155,7 @@ def test_mistakes_of_authors(base: Any) -> None:
 
         def visit_seq(self, seq: rx.SeqExpr) -> Any:
             return (
-                self.visit_expr(module["main"].body)
-                if seq.block == module["main"].body.block
-                else self.visit_expr(seq)
+                self.visit_expr(module["main"].body) if seq.block == module["main"].body.block else self.visit_expr(seq)
             )
 
     with pytest.raises(ArgumentError, match="which never ends"):
@@ -223,9 +219,7 @@ def test_as_tvm_writes_it() -> None:
             value = self.lookup_binding(call.args[0])
             if not isinstance(value, Call) or value.op != rx.Op.get("relax.multiply"):
                 return call
-            return Call(
-                rx.Op.get("relax.ewise_fma"), [value.args[0], value.args[1], call.args[1]], None, None
-            )
+            return Call(rx.Op.get("relax.ewise_fma"), [value.args[0], value.args[1], call.args[1]], None, None)
 
         def transform(self) -> rx.IRModule:
             for gv, function in self.builder_.get().functions_items():
@@ -247,9 +241,7 @@ def main(x: R.Tensor(("n", 4), "float32"), y: R.Tensor(("n", 4), "float32")):
     assert isinstance(binding.value, Call)
     assert binding.value.op.name == "relax.ewise_fma"
     assert binding.var.name == "s"
-    np.testing.assert_allclose(
-        run(made, sample(2, 4), sample(2, 4)), sample(2, 4) ** 2 + sample(2, 4), rtol=1e-5
-    )
+    np.testing.assert_allclose(run(made, sample(2, 4), sample(2, 4)), sample(2, 4) ** 2 + sample(2, 4), rtol=1e-5)
     assert "relax.multiply" in str(module)
 
 
@@ -349,9 +341,7 @@ def test_conditions_and_effects() -> None:
             return call
 
         def visit_extern_func_(self, function: rx.ExternFunc) -> Any:
-            return (
-                rx.ExternFunc("constructs.twice") if function.global_symbol == "constructs.once" else function
-            )
+            return rx.ExternFunc("constructs.twice") if function.global_symbol == "constructs.once" else function
 
     module = parse("""
 @R.function
@@ -374,11 +364,7 @@ def test_types_are_deduced_again() -> None:
     class Widen(PyExprMutator):
         def visit_call_(self, call: Call) -> Any:
             call = super().visit_call_(call)
-            return (
-                Call("relax.concat", [expr.Tuple([call.args[0]] * 2)])
-                if call.op == rx.Op.get("exp")
-                else call
-            )
+            return Call("relax.concat", [expr.Tuple([call.args[0]] * 2)]) if call.op == rx.Op.get("exp") else call
 
     module = parse("""
 @R.function

@@ -226,9 +226,7 @@ def test_branches() -> None:
     assert Double().visit(module) == 2
     assert ops(module) == ["if", "negative", "permute_dims", "matmul", "match_shape"]
     np.testing.assert_array_equal(run(module, np.array(True), sample(2, 3)), -sample(2, 3))
-    np.testing.assert_allclose(
-        run(module, np.array(False), sample(2, 2)), sample(2, 2) @ sample(2, 2).T, rtol=1e-5
-    )
+    np.testing.assert_allclose(run(module, np.array(False), sample(2, 2)), sample(2, 2) @ sample(2, 2).T, rtol=1e-5)
 
 
 def test_a_condition_must_stay_one() -> None:
@@ -339,9 +337,7 @@ class Swap(ExprMutator):
 
 
 def test_endless_rewriting_ends_in_an_error() -> None:
-    with pytest.raises(
-        ArgumentError, match=r"Swap still replaces bindings after 32 walks.*add at .*test_mut"
-    ):
+    with pytest.raises(ArgumentError, match=r"Swap still replaces bindings after 32 walks.*add at .*test_mut"):
         Swap().visit(build(lambda a, b: R.add(a, b), X, X))
 
 

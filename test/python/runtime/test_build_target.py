@@ -54,16 +54,12 @@ def test_instructions_that_the_machine_lacks(host: str, monkeypatch: pytest.Monk
     rng = np.random.default_rng(0)
     x = rng.normal(size=(5, 133)).astype(np.float32)
     weights = np.exp(x - x.max(-1, keepdims=True))
-    np.testing.assert_allclose(
-        to_numpy(executable["softmax"](x)), weights / weights.sum(-1, keepdims=True), rtol=1e-6
-    )
+    np.testing.assert_allclose(to_numpy(executable["softmax"](x)), weights / weights.sum(-1, keepdims=True), rtol=1e-6)
     half = 0.5 + 0.5 * scipy.special.erf(x.astype(np.float64) / np.sqrt(2))
     np.testing.assert_allclose(to_numpy(executable["gelu"](x)), x * half, rtol=1e-5, atol=1e-6)
     a, b = (rng.normal(size=size).astype(ml_dtypes.bfloat16) for size in ((5, 7), (7, 40)))
     want = a.astype(np.float32) @ b.astype(np.float32)
-    np.testing.assert_allclose(
-        to_numpy(executable["product"](a, b)).astype(np.float32), want, rtol=2**-7, atol=1e-5
-    )
+    np.testing.assert_allclose(to_numpy(executable["product"](a, b)).astype(np.float32), want, rtol=2**-7, atol=1e-5)
 
 
 def replaced_features(at_hand: Target, other: Target) -> Target:
@@ -75,9 +71,7 @@ def replaced_features(at_hand: Target, other: Target) -> Target:
 def test_tiles_that_the_machine_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
     here = Target("cpu -mcpu=haswell")
     monkeypatch.setattr(Target, "host", lambda: here)
-    with pytest.raises(
-        UnsupportedError, match="the target has amx_bf16, amx_int8, amx_tile, which this machine has"
-    ):
+    with pytest.raises(UnsupportedError, match="the target has amx_bf16, amx_int8, amx_tile, which this machine has"):
         rx.build(module(), "cpu -mcpu=sapphirerapids", cache=False)
 
 

@@ -41,9 +41,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield tmp_path / "cache"
 
 
-def affine(
-    scale: float = 2.0, weight: np.ndarray[Any, Any] | None = None, product: bool = False
-) -> rx.IRModule:
+def affine(scale: float = 2.0, weight: np.ndarray[Any, Any] | None = None, product: bool = False) -> rx.IRModule:
     """x * weight * scale for x of n rows; `product`: x @ weight * scale."""
     weight = np.arange(30 * 40, dtype="float32").reshape(30, 40) / 100 if weight is None else weight
     builder = rx.BlockBuilder()

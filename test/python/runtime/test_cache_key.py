@@ -75,9 +75,7 @@ def test_no_two_programs_have_one_key() -> None:
 
 
 @pytest.mark.skipif(not SUPPORTED, reason="objects for this machine cannot be loaded")
-def test_programs_that_begin_alike_have_code_of_their_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_programs_that_begin_alike_have_code_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(cache_store.SWITCH, "1")
     monkeypatch.setenv(cache_store.DIRECTORY, str(tmp_path / "cache"))
     for factor, weight in ((2.0, 1.0), (3.0, 1.0), (3.0, 5.0), (2.0, 1.0)):
@@ -153,9 +151,7 @@ def test_every_element_of_a_weight_counts() -> None:
     assert len(keys) == 5
 
 
-def test_a_mapped_file_is_hashed_once_while_it_stays_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_mapped_file_is_hashed_once_while_it_stays_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "weights.bin"
     hashes: LRU[tuple[int, ...], bytes] = LRU(8)
     monkeypatch.setattr(cache_key, "_mapped", hashes)

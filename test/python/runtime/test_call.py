@@ -245,9 +245,7 @@ def test_names(add: Executable) -> None:
         add["mian"]
 
 
-@pytest.mark.parametrize(
-    "array", [np.array([None]), np.array(["a"]), np.ones(3, ">f4"), np.array(["2020"], "M8[D]")]
-)
+@pytest.mark.parametrize("array", [np.array([None]), np.array(["a"]), np.ones(3, ">f4"), np.array(["2020"], "M8[D]")])
 def test_arrays_of_foreign_dtypes(add: Executable, array: np.ndarray) -> None:
     with pytest.raises(error.DTypeError, match="compiled functions take no NumPy arrays of dtype"):
         add["main"](array, inputs(3)[1])

@@ -53,9 +53,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     """A function of each unit that LLVM compiles, and its optimisation level."""
     levels: dict[str, int] = {}
 
-    def noted(
-        module: ir.Module, symbol: str, external: Sequence[str], libraries: Sequence[str], level: int
-    ) -> bytes:
+    def noted(module: ir.Module, symbol: str, external: Sequence[str], libraries: Sequence[str], level: int) -> bytes:
         if symbol not in ONCE:
             levels[symbol] = level
         return object_code(module, symbol, external, libraries, level)
@@ -80,9 +78,7 @@ def check(executable: rx.Executable, scale: float) -> None:
     generator = np.random.default_rng(0)
     for n, k, m in ((1, 7, 5), (3, 4, 1), (70, 33, 65), (0, 2, 2), (2, 0, 2)):
         x, y = generator.normal(size=(n, k)).astype("f4"), generator.normal(size=(k, m)).astype("f4")
-        np.testing.assert_allclose(
-            np.from_dlpack(executable["main"](x, y)), x @ y * scale, rtol=1e-4, atol=1e-5
-        )
+        np.testing.assert_allclose(np.from_dlpack(executable["main"](x, y)), x @ y * scale, rtol=1e-4, atol=1e-5)
 
 
 def test_shared_parts_are_compiled_once_per_process(compiled: dict[str, int]) -> None:
@@ -138,9 +134,7 @@ def test_shared_parts_are_compiled_once_per_cache(
     check(executable, 3.0)
 
 
-def test_what_a_build_without_the_cache_has_made_is_kept_by_the_next(
-    folder: Path, compiled: dict[str, int]
-) -> None:
+def test_what_a_build_without_the_cache_has_made_is_kept_by_the_next(folder: Path, compiled: dict[str, int]) -> None:
     rx.build(product(2.0), cache=False)
     made = len(shared(compiled))
     compiled.clear()
@@ -191,9 +185,7 @@ def test_another_target_has_other_kernels(compiled: dict[str, int]) -> None:
 
 
 @pytest.mark.parametrize("part_ops", sweep.quick([1, 60, 400], 60))
-def test_many_parts_are_one_module(
-    part_ops: int, compiled: dict[str, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_parts_are_one_module(part_ops: int, compiled: dict[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
     """Errors, constants, tables of the runtime and calls work across units."""
     monkeypatch.setattr(compile_units, "split_module", functools.partial(split_module, part_ops=part_ops))
     weight = np.random.default_rng(1).normal(size=(8, 8)).astype("float32")
@@ -235,9 +227,7 @@ func.func @main(%a: f32) -> f32 {
 }""")
         parts = split_module(module, part_ops=1)
     assert [part.exported for part in parts] == [("leaf",), ("leaf.body",), ("main",)]
-    objects = [
-        object_code(lowered_part(part, False), part.exported[0], part.external, (), 2) for part in parts
-    ]
+    objects = [object_code(lowered_part(part, False), part.exported[0], part.external, (), 2) for part in parts]
     assert not any(b"_mlir_" in each for each in objects)
     code = ObjectCode(objects)
     assert ctypes.CFUNCTYPE(ctypes.c_float, ctypes.c_float)(code.address("main"))(1.5) == 3.0
@@ -293,9 +283,7 @@ llvm.func @sum(%p: !llvm.ptr, %n: i64) -> f32 {
 
 def test_what_llvm_cannot_translate_is_an_error(capfd: pytest.CaptureFixture[str]) -> None:
     with ir.Context(), ir.Location.unknown():
-        module = ir.Module.parse(
-            'llvm.func @f() { llvm.call_intrinsic "llvm.no.such"() : () -> ()\n llvm.return }'
-        )
+        module = ir.Module.parse('llvm.func @f() { llvm.call_intrinsic "llvm.no.such"() : () -> ()\n llvm.return }')
         with pytest.raises(CompileError, match="LLVM cannot compile the module"):
             compile_units.compile_module(module, 2, low_precision=False)
 
@@ -307,9 +295,7 @@ def test_nothing_of_llvm_is_left() -> None:
         child = os.fork()
         if child == 0:
             os._exit(len(machine_code._used_engines))
-        compiling = [
-            thread for thread in threading.enumerate() if thread.name.startswith("relax-mlir-compile")
-        ]
+        compiling = [thread for thread in threading.enumerate() if thread.name.startswith("relax-mlir-compile")]
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
         assert not compiling
         assert not machine_code._used_engines
@@ -319,9 +305,7 @@ def test_nothing_of_llvm_is_left() -> None:
 @pytest.mark.parametrize("text", ["0", "-1", "two", "1.5", ""])
 def test_threads_that_are_no_number(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv(compile_units.THREADS, text)
-    with pytest.raises(
-        ArgumentError, match=f"RELAX_MLIR_COMPILE_THREADS is '{text}', expected a whole number"
-    ):
+    with pytest.raises(ArgumentError, match=f"RELAX_MLIR_COMPILE_THREADS is '{text}', expected a whole number"):
         compile_units.PartCompiler((), 2, False, False)
 
 

@@ -197,9 +197,7 @@ def test_what_reads_all_of_a_parameter() -> None:
         (["y"], True, UnsupportedError, "is for public functions, which no other calls"),
     ],
 )
-def test_wrong_attributes(
-    donated: Sequence[str] | str, private: bool, error: type[RelaxError], message: str
-) -> None:
+def test_wrong_attributes(donated: Sequence[str] | str, private: bool, error: type[RelaxError], message: str) -> None:
     made = module(lambda x, y: R.add(x, y), donated, two(), private)
     if private:
         builder = rx.BlockBuilder(made)

@@ -80,13 +80,9 @@ def test_functions_of_a_kind_share_code(made: tuple[list[Part], list[str]]) -> N
         executable["plus"](x, y[:2])
     with pytest.raises(RelaxError, match=r"^minus: parameter 'right' dimension 0 is 2, but m = 3"):
         executable["minus"](x, y[:2])
-    with pytest.raises(
-        RelaxError, match=r"^minus: parameter 'left' has rank 1, expected rank 2 \(left: Tensor"
-    ):
+    with pytest.raises(RelaxError, match=r"^minus: parameter 'left' has rank 1, expected rank 2 \(left: Tensor"):
         executable["minus"](x[0], y)
-    with pytest.raises(
-        RelaxError, match=r"^double: parameter 'x' has dtype float32, expected float64 \(x: Tensor"
-    ):
+    with pytest.raises(RelaxError, match=r"^double: parameter 'x' has dtype float32, expected float64 \(x: Tensor"):
         executable["double"](x, y)
     with pytest.raises(RelaxError, match=r"^static: takes 2 arguments \(a, b\), or 3 .* got 1"):
         executable["static"](x)

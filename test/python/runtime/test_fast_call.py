@@ -144,9 +144,7 @@ def test_results_to_write_to(add: CompiledFunction) -> None:
         ((np.zeros((1, 1), "float32"), np.array([["a"]])), DTypeError, "<U1"),
     ],
 )
-def test_errors(
-    add: CompiledFunction, arguments: tuple[Any, ...], error: type[Exception], message: str
-) -> None:
+def test_errors(add: CompiledFunction, arguments: tuple[Any, ...], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message) as fast:
         add(*arguments)
     with pytest.raises(error) as slow:

@@ -141,9 +141,7 @@ def test_a_fork_that_is_interrupted_leaves_no_lock(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("package", [rx, np], ids=["relax_mlir", "numpy"])
-def test_a_fork_waits_for_imports(
-    package: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_fork_waits_for_imports(package: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """NumPy imports parts of itself when they are first used."""
     (tmp_path / "slow_module_of_a_test.py").write_text("import time\ntime.sleep(0.3)\nvalue = 7\n")
     monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
@@ -250,9 +248,5 @@ def test_children_build_while_other_threads_work() -> None:
 @pytest.mark.slow
 def test_many_children_build_while_other_threads_work() -> None:
     count = 60 if sweep.ALL else 12
-    done = subprocess.run(
-        [sys.executable, PROGRAM, str(count)], capture_output=True, timeout=1800, check=False
-    )
-    assert (done.returncode, done.stdout) == (0, b"%d children, 0 of them failed\n" % count), (
-        done.stderr.decode()
-    )
+    done = subprocess.run([sys.executable, PROGRAM, str(count)], capture_output=True, timeout=1800, check=False)
+    assert (done.returncode, done.stdout) == (0, b"%d children, 0 of them failed\n" % count), done.stderr.decode()

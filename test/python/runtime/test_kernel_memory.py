@@ -174,9 +174,7 @@ def check(ex: Executable, arguments: Sequence[np.ndarray], expected: np.ndarray)
     ex["main"].call_into(out, *arguments)
     exact = out.dtype == np.float32
     bound = 1e-4 if exact else 0.02 if out.dtype == np.float16 else 0.1
-    np.testing.assert_allclose(
-        out.astype("float64"), expected, rtol=bound, atol=bound * np.abs(expected).max()
-    )
+    np.testing.assert_allclose(out.astype("float64"), expected, rtol=bound, atol=bound * np.abs(expected).max())
 
 
 @pytest.mark.parametrize(("name", "target"), sweep.product([*CASES], (THREADS, "cpu -num-threads=1")))

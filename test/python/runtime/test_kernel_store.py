@@ -80,9 +80,7 @@ def test_without_the_cache(emitted: list[str], monkeypatch: pytest.MonkeyPatch, 
     assert GEMM in emitted
 
 
-def test_a_kernel_without_those_that_it_needs_is_emitted(
-    emitted: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_kernel_without_those_that_it_needs_is_emitted(emitted: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     first = run(2.0)
     kernel_of_name = {kernel.name: kernel for kernel in library._kernels.values()}
     target = kernel_of_name[GEMM].target
@@ -94,9 +92,7 @@ def test_a_kernel_without_those_that_it_needs_is_emitted(
     assert emitted == [GEMM, lost] or emitted == [lost, GEMM]
 
 
-def test_a_damaged_entry_is_emitted_again(
-    emitted: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_damaged_entry_is_emitted_again(emitted: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = run(2.0)
     kernel_of_name = {kernel.name: kernel for kernel in library._kernels.values()}
     entry = tmp_path / "cache" / f"{kernel_store._entry(kernel_of_name[GEMM].target, GEMM)}.entry"
@@ -109,9 +105,7 @@ def test_a_damaged_entry_is_emitted_again(
     assert entry.exists()
 
 
-def test_code_that_cannot_be_loaded_is_made_again(
-    emitted: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_code_that_cannot_be_loaded_is_made_again(emitted: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     first = run(2.0)
     target = next(kernel.target for kernel in library._kernels.values() if kernel.name == GEMM)
     head = json.loads(cache_store.load(kernel_store._entry(target, GEMM)) or b"")

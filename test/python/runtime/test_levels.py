@@ -212,16 +212,12 @@ def test_levels_that_there_are_not(level: Any) -> None:
 def test_what_is_needed_cannot_be_disabled(name: str) -> None:
     with PassContext(disabled_pass=[name]):
         for build in (rx.build, rx.vm.build):
-            with pytest.raises(
-                ArgumentError, match=r"build: '.*' cannot be disabled.*what can is .*fuse-ops"
-            ):
+            with pytest.raises(ArgumentError, match=r"build: '.*' cannot be disabled.*what can is .*fuse-ops"):
                 build(module())
 
 
 def test_needed_passes_are_all_of_level_0() -> None:
-    every = {
-        p.info.name for phase in (*phases(), *memory_phases()) for p in phase.passes if not p.info.opt_level
-    }
+    every = {p.info.name for phase in (*phases(), *memory_phases()) for p in phase.passes if not p.info.opt_level}
     assert every - {"mlir-pipeline"} <= needed_passes() and not set(optional_passes()) & needed_passes()
 
 
@@ -258,10 +254,7 @@ def test_instruments_of_the_context_are_entered_once() -> None:
 def test_tiles(level: int) -> None:
     """A CPU with AMX uses tiles."""
     bb = rx.BlockBuilder()
-    x, y = (
-        rx.Var(name, rx.Tensor(shape, "bfloat16"))
-        for name, shape in {"x": ("n", "k"), "y": ("k", "m")}.items()
-    )
+    x, y = (rx.Var(name, rx.Tensor(shape, "bfloat16")) for name, shape in {"x": ("n", "k"), "y": ("k", "m")}.items())
     with bb.function("main", [x, y]):
         bb.emit_func_output(bb.emit(R.matmul(x, y)))
     main = rx.build(bb.get(), opt_level=level)["main"]

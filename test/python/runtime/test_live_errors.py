@@ -104,9 +104,7 @@ def _frozen() -> Any:
 @pytest.mark.parametrize("argument", ARGUMENTS)
 @pytest.mark.parametrize("name", CALLERS)
 @pytest.mark.parametrize("number", range(len(ERRORS)))
-def test_the_same_exception(
-    callers: dict[str, Callable[..., Any]], name: str, number: int, argument: str
-) -> None:
+def test_the_same_exception(callers: dict[str, Callable[..., Any]], name: str, number: int, argument: str) -> None:
     error = ERRORS[number]()
     raising[:] = [error]
     with pytest.raises(type(error)) as caught:

@@ -125,9 +125,7 @@ def test_calls_release_the_interpreter(chain: Executable) -> None:
 
 def test_executables_are_freed() -> None:
     def call(i: int) -> None:
-        executable = compile_module(
-            CHAIN, before=[*bufferize(), MLIRPass("convert-linalg-to-loops")], opt_level=0
-        )
+        executable = compile_module(CHAIN, before=[*bufferize(), MLIRPass("convert-linalg-to-loops")], opt_level=0)
         executable["main"](big)
 
     big = values(20_000)

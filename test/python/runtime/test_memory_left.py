@@ -117,9 +117,7 @@ def test_builds_at_a_time_leave_memory_to_each_other(left: Callable[[int], None]
     left(150)
     with memory_left.promised("build", mod.mlir):
         with (
-            pytest.raises(
-                OutOfMemoryError, match=r"^other: 19\d MB of memory may be needed, 150 MB are left .*a test"
-            ),
+            pytest.raises(OutOfMemoryError, match=r"^other: 19\d MB of memory may be needed, 150 MB are left .*a test"),
             memory_left.promised("other", mod.mlir),
         ):
             pass

@@ -76,9 +76,7 @@ def test_size_classes() -> None:
     assert class_bytes(size_class(1 << 47)) == 1 << 47
 
 
-@pytest.mark.parametrize(
-    "size", [1, 128, 129, 5000, PAGED_BYTES, PAGED_BYTES + 1, HUGE_BYTES, 3 * HUGE_BYTES + 1]
-)
+@pytest.mark.parametrize("size", [1, 128, 129, 5000, PAGED_BYTES, PAGED_BYTES + 1, HUGE_BYTES, 3 * HUGE_BYTES + 1])
 def test_blocks(size: int) -> None:
     take, give = functions()
     before = memory_stats()

@@ -150,9 +150,7 @@ def test_freed_when_a_call_fails(functions: Any) -> None:
         functions["failing"](X)
     gc.collect()  # the error holds the frame of the Python function
     assert (Handle.made, Handle.freed) == (1, 1)
-    with pytest.raises(
-        Exception, match=r"mismatch: match_shape at .*: dimension 0 is 3, (but n = 4|expected 4)"
-    ):
+    with pytest.raises(Exception, match=r"mismatch: match_shape at .*: dimension 0 is 3, (but n = 4|expected 4)"):
         functions["mismatch"](X, np.zeros(3, "f4"))
     gc.collect()
     assert Handle.made == Handle.freed

@@ -198,9 +198,7 @@ def test_wrong_results(given, message) -> None:
     register("test.alloc", answer)
     with pytest.raises(error.PackedFunctionError) as caught:
         compile_module(ALLOC)["main"](X)
-    expected = (
-        f"main: packed function 'test.alloc' (called at model.py:12:3) gave back a value that {message}"
-    )
+    expected = f"main: packed function 'test.alloc' (called at model.py:12:3) gave back a value that {message}"
     assert str(caught.value) == expected
 
 

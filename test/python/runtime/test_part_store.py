@@ -79,9 +79,7 @@ def test_compiled_once(compiled: list[Part], tmp_path: Path, monkeypatch: pytest
     np.testing.assert_array_equal(result(executable), first)
 
 
-def test_what_changes_is_compiled(
-    compiled: list[Part], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_changes_is_compiled(compiled: list[Part], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rx.build(module())
     count = len(compiled)
     restart(tmp_path, monkeypatch)
@@ -92,9 +90,7 @@ def test_what_changes_is_compiled(
     np.testing.assert_array_equal(result(rx.build(module(number=3.0))), changed)
 
 
-def test_how_it_is_compiled_counts(
-    compiled: list[Part], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_how_it_is_compiled_counts(compiled: list[Part], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = result(rx.build(module()))
     hot = sum(part.optimised for part in compiled)
     assert hot
@@ -136,9 +132,7 @@ class Module:
 
 
 @pytest.mark.parametrize("how", ["without the cache", "without a directory", "watched"])
-def test_nothing_is_kept(
-    compiled: list[Part], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
-) -> None:
+def test_nothing_is_kept(compiled: list[Part], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
     if how == "without a directory":
         monkeypatch.delenv(compile_units.UNITS_DIRECTORY)
     dump = tmp_path / "stages" if how == "watched" else None
@@ -233,6 +227,4 @@ def test_the_key_depends_on_all_modules_that_make_the_code(monkeypatch: pytest.M
     assert "relax_mlir.lowering.llvm.to_llvm" in found
     elsewhere = {name for name in found if not name.startswith(cache_key.PART_PACKAGES)}
     plain = {"relax_mlir.fork_safety", "relax_mlir.memory_left"}
-    assert elsewhere - plain <= set(cache_key.PART_MAKERS), (
-        "properties, locks, checks of memory change no code"
-    )
+    assert elsewhere - plain <= set(cache_key.PART_MAKERS), "properties, locks, checks of memory change no code"

@@ -135,9 +135,7 @@ def test_values_of_symbols(layers: Executable) -> None:
     plan = layers.memory_plan("main")
     bound = plan.bind(n=10)
     assert (bound.formula, bound.symbols, bound.bytes()) == (5120, (), 5120)
-    assert bound.place() == [
-        replace(p, buffer=b) for p, b in zip(plan.place(n=10), bound.buffers, strict=True)
-    ]
+    assert bound.place() == [replace(p, buffer=b) for p, b in zip(plan.place(n=10), bound.buffers, strict=True)]
     assert plan.bind() == plan
     with pytest.raises(ArgumentError, match="no symbol k"):
         plan.bind(k=1)

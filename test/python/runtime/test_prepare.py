@@ -51,9 +51,7 @@ for executable in executables:
 def run(count: int, **environment: str) -> subprocess.CompletedProcess[str]:
     return cold_process.run(
         ["-c", PROGRAM.replace("COUNT", str(count))],
-        env=os.environ
-        | {"RELAX_MLIR_CACHE": "0", "RELAX_MLIR_COMPILE_THREADS": str(usable_cpus())}
-        | environment,
+        env=os.environ | {"RELAX_MLIR_CACHE": "0", "RELAX_MLIR_COMPILE_THREADS": str(usable_cpus())} | environment,
     )
 
 
@@ -109,9 +107,7 @@ def test_the_key_depends_on_all_modules_that_make_the_code() -> None:
     assert found - plain <= set(process_code.MAKERS)
 
 
-def test_the_key_changes_with_the_text_and_the_sources(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_key_changes_with_the_text_and_the_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module = types.ModuleType("maker")
     file = tmp_path / "maker.py"
     module.__file__ = str(file)

@@ -119,9 +119,7 @@ def _built(kind: str, mode: str) -> dict[str, Any]:
         return dict(rx.build(module))
     machine = rx.VirtualMachine(rx.vm.build(module))
     return {
-        name: machine[name]
-        for name in [*BODIES, "swapped", *(f"call_{name}" for name in BODIES)]
-        if name in machine
+        name: machine[name] for name in [*BODIES, "swapped", *(f"call_{name}" for name in BODIES)] if name in machine
     }
 
 

@@ -388,9 +388,7 @@ func.func private @f(%a: memref<?xf32>, %b: memref<?xf32>) attributes {relax.pri
 
 @in_both_modes
 def test_parameters_that_are_not_declared(mode: str) -> None:
-    with pytest.raises(
-        UnsupportedError, match="prim func 'f' cannot be called: it does not declare its parameters"
-    ):
+    with pytest.raises(UnsupportedError, match="prim func 'f' cannot be called: it does not declare its parameters"):
         built(rx.IRModule.parse(UNDECLARED), mode)
 
 
@@ -405,17 +403,13 @@ func.func @g(%x: tensor<?xf32, #relax.shape<["n"]>>, %y: tensor<?xf32, #relax.sh
 
 @in_both_modes
 @pytest.mark.parametrize("declared", [PARAMS, 'relax.pattern = "opaque"'])
-@pytest.mark.parametrize(
-    ("callee", "size", "written"), [("copy", "m", 1), ("copy", "n", 0), ("none", "n", 1)]
-)
+@pytest.mark.parametrize(("callee", "size", "written"), [("copy", "m", 1), ("copy", "n", 0), ("none", "n", 1)])
 def test_entries_that_users_write(callee: str, size: str, written: int, declared: str, mode: str) -> None:
     entry = ENTRY.replace("CALLEE", callee).replace("SIZE", size).replace("WRITTEN", str(written))
     call = "func.func @main" + CALLED.partition("func.func @main")[2].replace("@outer", "@copy")
     copy = CALLED.partition("func.func private @outer")[0].replace("PARAMS", declared)
     for rest in ("", call):  # a call makes sizes known, which the entry does not check
-        with pytest.raises(
-            VerifyError, match=r"'g' has an attribute relax\.exposes that expose-prim-funcs has not"
-        ):
+        with pytest.raises(VerifyError, match=r"'g' has an attribute relax\.exposes that expose-prim-funcs has not"):
             built(rx.IRModule.parse(copy + rest + entry), mode)
 
 

@@ -85,9 +85,7 @@ def test_called_by_others(ex: Any) -> None:
 
 def test_endless_recursion_is_an_error(ex: Any) -> None:
     for n in (0, 3, 1000):
-        with pytest.raises(
-            RecursionError, match=r"forever: the function calls itself too deep: .* \d+ bytes"
-        ):
+        with pytest.raises(RecursionError, match=r"forever: the function calls itself too deep: .* \d+ bytes"):
             ex["forever"](np.ones(n, "float32"))
     x = np.full(3, 2, "float32")
     np.testing.assert_array_equal(from_ffi(ex["power"](x, np.array(3))), x**3)
@@ -153,9 +151,7 @@ def test_a_function_says_what_it_returns_before_it_calls_itself() -> None:
     bb = rx.BlockBuilder()
     with pytest.raises(ArgumentError, match=r"'main' is still being built; bb.function\(…, result=…\) says"):
         add(bb, "main", [N], lambda x: bb.call("main", x))
-    with pytest.raises(
-        ShapeError, match=r'its result is Tensor\(\(n,\), "float32"\), declared is Tensor\(\(4,\)'
-    ):
+    with pytest.raises(ShapeError, match=r'its result is Tensor\(\(n,\), "float32"\), declared is Tensor\(\(4,\)'):
         add(bb, "main", [N], lambda x: x, result=T((4,), "float32"))
 
 
@@ -169,9 +165,7 @@ def test_errors_come_up_through_all_levels() -> None:
         return np.array(True)
 
     def down(x: Any, k: Any) -> Any:
-        y = R.match_shape(
-            R.call_packed(halves, x, out=rx.Tuple([T(None, None), rx.Object()]))[0], (None,), "float32"
-        )
+        y = R.match_shape(R.call_packed(halves, x, out=rx.Tuple([T(None, None), rx.Object()]))[0], (None,), "float32")
         R.call_packed(fail_at_the_end, k)
         return R.concat([bb.call("down", x, k - 1), y])
 

@@ -40,9 +40,7 @@ def test_sizes_stay_symbols_where_the_rule_allows_it() -> None:
     for pairs in (equal, rows, vectors):
         assert len({id(compiled(ops, "relax.add", ones(*a), ones(*b))) for a, b in pairs}) == 1
     assert len(ops.programs) == 5
-    squeezed = [
-        compiled(ops, "relax.squeeze", ones(*s), attributes="{axes}") for s in ((1, 3), (3, 1), (1, 4))
-    ]
+    squeezed = [compiled(ops, "relax.squeeze", ones(*s), attributes="{axes}") for s in ((1, 3), (3, 1), (1, 4))]
     assert squeezed[0] is squeezed[2] and squeezed[0] is not squeezed[1]
 
 
@@ -124,9 +122,7 @@ def test_shapes_of_unknown_rank_and_symbols() -> None:
         np.testing.assert_array_equal(to_numpy(executable["slice"](x, tvm_ffi.Shape((n,)))), x[n : 2 * n])
     with pytest.raises(ShapeError, match=r"reshape: shape \(6,\) has 6 elements, \(4,\) has 4"):
         executable["reshape"](x, tvm_ffi.Shape((4,)))
-    with pytest.raises(
-        ShapeError, match=r"reshape: the shape \(-2, -3\) has a negative dimension \(at .*:\d+:0\)"
-    ):
+    with pytest.raises(ShapeError, match=r"reshape: the shape \(-2, -3\) has a negative dimension \(at .*:\d+:0\)"):
         executable["reshape"](x, tvm_ffi.Shape((-2, -3)))
 
 

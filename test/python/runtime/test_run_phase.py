@@ -55,8 +55,7 @@ def more(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     def put(name: str, *passes: Pass) -> None:
         def changed(*options: Any) -> tuple[Phase, ...]:
             return tuple(
-                Phase(each.name, (*passes, *each.passes)) if each.name == name else each
-                for each in phases(*options)
+                Phase(each.name, (*passes, *each.passes)) if each.name == name else each for each in phases(*options)
             )
 
         monkeypatch.setattr(importlib.import_module("relax_mlir.runtime.compile_native"), "phases", changed)

@@ -16,9 +16,7 @@ from relax_mlir.runtime import fast_call
 Body = Callable[[rx.BlockBuilder, rx.Var, rx.Var], object]
 
 
-def build(
-    body: Body, first: rx.StructInfo | None = None, second: rx.StructInfo | None = None
-) -> rx.Executable:
+def build(body: Body, first: rx.StructInfo | None = None, second: rx.StructInfo | None = None) -> rx.Executable:
     bb = rx.BlockBuilder()
     x = rx.Var("x", first or rx.Tensor(("n", "m"), "float32"))
     y = rx.Var("y", second or rx.Tensor(("n", "m"), "float32"))

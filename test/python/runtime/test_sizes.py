@@ -148,15 +148,11 @@ CASES = (
             ("written_by_packed", (1,), "zero or more|dimension"),
         )
     ),
-    Case(
-        "filled", (tvm_ffi.Shape((-3,)), NUMBERS), errors.ShapeError, "parameter 's' has an element 0 of -3"
-    ),
+    Case("filled", (tvm_ffi.Shape((-3,)), NUMBERS), errors.ShapeError, "parameter 's' has an element 0 of -3"),
     Case("nested", (((-3,), NUMBERS),), errors.ShapeError, r"parameter 't\[0\]' has an element 0 of -3"),
     Case("passed_on", ((-3,),), errors.ShapeError, REFUSED),
     *(
-        Case(
-            name, ((1,),), errors.ShapeError, r"dimension 'n - 2' is -1, with n = 1 taken from parameter 's'"
-        )
+        Case(name, ((1,),), errors.ShapeError, r"dimension 'n - 2' is -1, with n = 1 taken from parameter 's'")
         for name in ("difference", "difference_within", "difference_of_shape")
     ),
     Case(

@@ -215,17 +215,13 @@ def test_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("RELAX_MLIR_NUM_THREADS", "3")
     for wrong in ("", "0", "-1", "two", "257", "1.5"):
         monkeypatch.setenv("RELAX_MLIR_NUM_THREADS", wrong)
-        with pytest.raises(
-            ParseError, match=r"RELAX_MLIR_NUM_THREADS is .*expected a number of threads from 1 to 256"
-        ):
+        with pytest.raises(ParseError, match=r"RELAX_MLIR_NUM_THREADS is .*expected a number of threads from 1 to 256"):
             Target("cpu")
     with pytest.raises(ParseError, match="num_threads must be at most 256, not 257"):
         Target("cpu -mcpu=haswell", num_threads=257)
 
 
-@pytest.mark.parametrize(
-    ("text", "nanoseconds"), [("0", 0), ("0.5", 500_000), ("7", 7_000_000), (None, 5_000_000)]
-)
+@pytest.mark.parametrize(("text", "nanoseconds"), [("0", 0), ("0.5", 500_000), ("7", 7_000_000), (None, 5_000_000)])
 def test_blocktime(text: str | None, nanoseconds: int) -> None:
     code = """
 cpus = os.sched_getaffinity(0)
@@ -256,8 +252,6 @@ def test_wrong_blocktime(text: str) -> None:
 
 def test_machines_without_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("platform.system", lambda: "Darwin")
-    with pytest.raises(
-        rx.error.UnsupportedError, match="num_threads is 2, but compiled code runs on one thread"
-    ):
+    with pytest.raises(rx.error.UnsupportedError, match="num_threads is 2, but compiled code runs on one thread"):
         threads.require_threads(2, "build")
     threads.require_threads(1, "build")

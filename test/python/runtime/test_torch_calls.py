@@ -108,9 +108,7 @@ def test_gradients_are_not_lost(module: rx.Executable) -> None:
     for tensor in (leaf, 2 * leaf, leaf[:2]):
         for arguments in ((tensor, plain), (plain, tensor), (plain, plain, tensor)):
             number = next(i for i, each in enumerate(arguments) if each is tensor)
-            with pytest.raises(
-                ArgumentError, match=rf"argument {number} is a torch tensor that requires a gradient"
-            ):
+            with pytest.raises(ArgumentError, match=rf"argument {number} is a torch tensor that requires a gradient"):
                 module["add"](*arguments)
         with torch.no_grad():
             assert not module["add"](tensor, plain).requires_grad

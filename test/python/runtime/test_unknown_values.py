@@ -100,16 +100,12 @@ def test_strided_and_foreign_tensors() -> None:
     kept, exp = function(y)
     del y
     np.testing.assert_array_equal(torch.from_dlpack(kept).numpy(), np.arange(6).reshape(2, 3).T)
-    np.testing.assert_allclose(
-        torch.from_dlpack(exp).numpy(), np.exp(np.arange(6)).reshape(2, 3).T, rtol=1e-6
-    )
+    np.testing.assert_allclose(torch.from_dlpack(exp).numpy(), np.exp(np.arange(6)).reshape(2, 3).T, rtol=1e-6)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_match_shape_gives_the_elements(dtype: np.dtype[Any]) -> None:
-    function = compiled(T(None, None))(
-        lambda x: R.reshape(R.match_shape(x, ("n", "m"), str(dtype)), ("n*m",))
-    )
+    function = compiled(T(None, None))(lambda x: R.reshape(R.match_shape(x, ("n", "m"), str(dtype)), ("n*m",)))
     for shape in ((2, 3), (0, 4), (1, 1), (7, 5)):
         x = np.arange(shape[0] * shape[1]).reshape(shape).astype(dtype)
         for array in (x, np.asfortranarray(x)):
@@ -183,9 +179,7 @@ def test_shapes_of_unknown_rank() -> None:
     function = compiled(rx.Shape())(lambda x: (x, R.match_shape(x, ("a", "b")), R.prim_value("a*b")))
     assert from_ffi(function((4, 5))) == ((4, 5), (4, 5), 20)
     assert from_ffi(function(tvm_ffi.Shape((0, 1)))) == ((0, 1), (0, 1), 0)
-    with pytest.raises(
-        ShapeError, match=r"the shape has 3 entries, expected 2 \(expected Shape\(\(a, b\)\)\)"
-    ):
+    with pytest.raises(ShapeError, match=r"the shape has 3 entries, expected 2 \(expected Shape\(\(a, b\)\)\)"):
         function((1, 2, 3))
 
 
@@ -197,9 +191,7 @@ def test_known_rank_unknown_dtype() -> None:
 
 
 def test_packed_calls_give_values_of_all_kinds() -> None:
-    info = rx.Tuple(
-        [T(("n", 3), "float32"), rx.Tuple([rx.Prim(), rx.Shape(ndim=2), rx.Object()]), T(None, None)]
-    )
+    info = rx.Tuple([T(("n", 3), "float32"), rx.Tuple([rx.Prim(), rx.Shape(ndim=2), rx.Object()]), T(None, None)])
     one, (number, shape, text), other = from_ffi(
         compiled(T(("n", 3), "float32"))(lambda x: R.call_packed(several, x, out=info))(X)
     )
@@ -405,9 +397,7 @@ def calling(info: rx.StructInfo) -> Any:
     return rx.build(bb.get())["main"]
 
 
-@pytest.mark.parametrize(
-    "info", [T(None, None), T((None, 3), "float32"), T(("k", 3), None), T(None, "float32")]
-)
+@pytest.mark.parametrize("info", [T(None, None), T((None, 3), "float32"), T(("k", 3), None), T(None, "float32")])
 def test_callees_check_what_callers_do_not_know(info: rx.StructInfo) -> None:
     function = calling(info)
     for n in (0, 1, 5):
@@ -436,9 +426,7 @@ def test_what_callees_find(value: Any, kind: type[Exception], message: str) -> N
 def test_an_object_may_be_a_tensor() -> None:
     function = compiled(rx.Object())(lambda x: R.exp(R.match_shape(x, ("n", 3), "float32")))
     np.testing.assert_allclose(from_ffi(function(X)), np.exp(X), rtol=1e-6)
-    with pytest.raises(
-        ArgumentError, match=r"main: match_shape at .*: the object is of type int, expected a tensor"
-    ):
+    with pytest.raises(ArgumentError, match=r"main: match_shape at .*: the object is of type int, expected a tensor"):
         function(3)
     with pytest.raises(ShapeError, match="the tensor has rank 1, expected rank 2"):
         function(X[0])

@@ -162,8 +162,7 @@ def test_a_symbol_that_is_a_variable_assigned_later() -> None:
 
 HEAD = "from relax_mlir.script import ir as I, relax as R\n"
 TEXT = (
-    HEAD
-    + '@I.ir_module\nclass M:\n    @R.function\n    def main(x: R.Tensor(("n",), "float32")):\n        return {}\n'
+    HEAD + '@I.ir_module\nclass M:\n    @R.function\n    def main(x: R.Tensor(("n",), "float32")):\n        return {}\n'
 )
 LATE = TEXT.replace("@I.ir_module\n", "")
 
@@ -176,9 +175,7 @@ def imported(path: Path, text: str) -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize(
-    "now", ["x * 2.0", "x + 3.0", "y + 2.0", "\n\n        return x + 2.0", "x +", None], ids=repr
-)
+@pytest.mark.parametrize("now", ["x * 2.0", "x + 3.0", "y + 2.0", "\n\n        return x + 2.0", "x +", None], ids=repr)
 def test_a_file_that_has_been_edited(tmp_path: Path, now: str | None) -> None:
     path = tmp_path / "edited.py"
     path.write_text(LATE.format("x + 2.0"))

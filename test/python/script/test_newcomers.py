@@ -133,9 +133,7 @@ def test_what_is_refused(text: str) -> None:
     with pytest.raises(ScriptError) as caught:
         parse(program(text))
     assert REFUSED[text] in str(caught.value)
-    assert str(caught.value).startswith("1 mistake in the script\n<script>:"), (
-        "only the first mistake, with a place"
-    )
+    assert str(caught.value).startswith("1 mistake in the script\n<script>:"), "only the first mistake, with a place"
 
 
 @pytest.mark.parametrize("text", READ)
@@ -152,9 +150,7 @@ def test_a_lambda_is_refused_once() -> None:
 def test_a_mistake_elsewhere_is_not_a_missing_return() -> None:
     text = '@R.function\ndef g(x: R.Tensor(("n",), "float3")):\n    return x\n'
     with pytest.raises(ScriptError, match=r"1 mistake in the script\n.*unknown dtype"):
-        parse(
-            f"{text}@R.function\ndef main(x: {N}):\n    def f(z: {N}):\n        return cls.g(z)\n    return f(x)\n"
-        )
+        parse(f"{text}@R.function\ndef main(x: {N}):\n    def f(z: {N}):\n        return cls.g(z)\n    return f(x)\n")
 
 
 def test_symbols_as_tvm_declares_them() -> None:

@@ -114,9 +114,7 @@ LOOP = """
   }"""
 
 
-@pytest.mark.parametrize(
-    "loop", [LOOP, f"scf.for %j = %zero to %n step %one {{{LOOP}\n  }}"], ids=["alone", "inside"]
-)
+@pytest.mark.parametrize("loop", [LOOP, f"scf.for %j = %zero to %n step %one {{{LOOP}\n  }}"], ids=["alone", "inside"])
 def test_loops_that_carry_values(loop: str) -> None:
     """There is no form for them in a script: the prim func is printed as IR, and read again as that."""
     printed = rx.IRModule.parse(CARRIED.format(loop)).script()

@@ -90,9 +90,7 @@ def test_initial_values() -> None:
             a = np.random.default_rng(n + m).random((n, m)).astype("f4")
             for name in BODIES:
                 got = np.from_dlpack(executable[f"call_{name}"](a))
-                np.testing.assert_allclose(
-                    got, expected(name, a), rtol=1e-4, atol=1e-5, err_msg=f"{name} {n}x{m}"
-                )
+                np.testing.assert_allclose(got, expected(name, a), rtol=1e-4, atol=1e-5, err_msg=f"{name} {n}x{m}")
 
 
 def test_a_range_that_depends_on_the_reduction() -> None:
@@ -105,7 +103,5 @@ def test_a_range_that_depends_on_the_reduction() -> None:
                         B[0] = T.float32(1)
                     B[0] = B[0] / A[vk, vl]
 """
-    with pytest.raises(
-        ScriptError, match=r"the range of the reduction depends on a loop around it.*in the place"
-    ):
+    with pytest.raises(ScriptError, match=r"the range of the reduction depends on a loop around it.*in the place"):
         parse("@I.ir_module\nclass M:\n" + HEAD.format(name="k") + body)

@@ -52,10 +52,7 @@ def test_histogram() -> None:
 
 def test_triangle_with_two_outputs() -> None:
     check_together(
-        [
-            Case(TRIANGLE, [values("float64", (n, n))], [out("float64", n, n), out("float64", n)])
-            for n in (0, 1, 5)
-        ]
+        [Case(TRIANGLE, [values("float64", (n, n))], [out("float64", n, n), out("float64", n)]) for n in (0, 1, 5)]
     )
 
 

@@ -31,9 +31,7 @@ def module(x: object, y: object, out: object) -> rx.IRModule:
 
 
 def test_static_sizes_that_differ() -> None:
-    with pytest.raises(
-        ScriptError, match=r"'B' dimension 0 is 5, but it is declared n \(n = 4 by 'A' dimension 0\)"
-    ):
+    with pytest.raises(ScriptError, match=r"'B' dimension 0 is 5, but it is declared n \(n = 4 by 'A' dimension 0\)"):
         module(4, 5, 4)
 
 

@@ -77,9 +77,7 @@ def test_other_sizes(both: tuple[str, Any, Any]) -> None:
     inputs, _ = arrays(name)
     for shape in SIZES[name]:
         given = [draw(name, shape), *inputs[1:]]
-        np.testing.assert_allclose(
-            np.from_dlpack(ops(*given)), np.from_dlpack(prims(*given)), rtol=2e-5, atol=2e-6
-        )
+        np.testing.assert_allclose(np.from_dlpack(ops(*given)), np.from_dlpack(prims(*given)), rtol=2e-5, atol=2e-6)
 
 
 def test_bounds_are_checked(both: tuple[str, Any, Any]) -> None:
@@ -91,9 +89,7 @@ def test_bounds_are_checked(both: tuple[str, Any, Any]) -> None:
             function(np.zeros((200, *inputs[0].shape[1:]), inputs[0].dtype), *inputs[1:])
 
 
-@pytest.mark.parametrize(
-    "name", sweep.quick(FILES, *(name for name in FILES if not name.startswith(LONGEST)))
-)
+@pytest.mark.parametrize("name", sweep.quick(FILES, *(name for name in FILES if not name.startswith(LONGEST))))
 def test_round_trip(name: str) -> None:
     module = module_of(name)
     assert_structural_equal(parse(module.script(), script_constants(module.mlir)), module)

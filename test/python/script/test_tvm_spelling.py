@@ -222,11 +222,7 @@ class Module:
         return R.log(y)
 """
     assert_structural_equal(parse(text), parse(text.replace(" -> R.Any", "")))
-    early = (
-        text.replace("def f(", "def z(")
-        .replace("cls.f", "cls.z")
-        .replace("return R.exp(x)", "return cls.last(x)")
-    )
+    early = text.replace("def f(", "def z(").replace("cls.f", "cls.z").replace("return R.exp(x)", "return cls.last(x)")
     early += """
     @R.function(private=True)
     def last(x: R.Tensor((4,), "float32")) -> R.Any:
@@ -292,9 +288,7 @@ def test_what_is_pure_must_be() -> None:
     parse(text.format(False))
     with pytest.raises(ScriptError, match="'main' is declared pure=True, but has effects"):
         parse(text.format(True))
-    parse(
-        text.format(True).replace("    R.print", '    R.func_attr({"relax.force_pure": True})\n    R.print')
-    )
+    parse(text.format(True).replace("    R.print", '    R.func_attr({"relax.force_pure": True})\n    R.print'))
 
 
 def test_ill_formed_programs_are_refused_whatever_is_said() -> None:
@@ -350,9 +344,7 @@ class Module:
 
 
 @pytest.mark.parametrize("tensor", ["", ', "llvm"', ', "llvm:0:global"', ', vdevice="llvm:0"'])
-@pytest.mark.parametrize(
-    "device", ['"llvm"', 'I.vdevice("llvm", 0)', 'tvm.ir.VDevice("llvm", 0, "global")', '"cpu:0"']
-)
+@pytest.mark.parametrize("device", ['"llvm"', 'I.vdevice("llvm", 0)', 'tvm.ir.VDevice("llvm", 0, "global")', '"cpu:0"'])
 def test_the_cpu_is_a_device(tensor: str, device: str) -> None:
     plain = '@R.function\ndef main(x: R.Tensor((4,), "float32")):\n    return x\n'
     assert_structural_equal(parse(DEVICES.format(tensor=tensor, device=device))["main"], parse(plain)["main"])
@@ -394,9 +386,7 @@ class Module:
 """
     module = parse(text)
     printed = module.script()
-    assert (
-        'I.module_attrs({"flags": {"fast": True, "sizes": [1, 2]}, "level": 3, "system_lib": "a"})' in printed
-    )
+    assert 'I.module_attrs({"flags": {"fast": True, "sizes": [1, 2]}, "level": 3, "system_lib": "a"})' in printed
     assert 'R.func_attr({"Composite": "my.exp", "Primitive": True})' in printed
     assert '"num_input": 1' in printed and '"tir_var_upper_bound": {"q": 9}' in printed
     assert '"symbol_bounds": {"n": (0, 8)}' in printed
@@ -431,10 +421,7 @@ class Module:
 """
     made = parse(text)
     printed = made.script()
-    assert (
-        'T.func_attr({"global_symbol": "f", "op_pattern": 0, "x": {"y": [1, 2.5, "a"], "z": None}})'
-        in printed
-    )
+    assert 'T.func_attr({"global_symbol": "f", "op_pattern": 0, "x": {"y": [1, 2.5, "a"], "z": None}})' in printed
     assert 'T.func_attr({"global_symbol": "other"})' in printed
     assert_structural_equal(parse(printed), made)
     x = np.arange(4, dtype="float32")
@@ -452,9 +439,7 @@ class Module:
 )
 def test_attributes_that_are_none(given: str, message: str) -> None:
     with pytest.raises(RelaxError) as caught:
-        parse(
-            f'@T.prim_func\ndef f(A: T.Buffer((4,), "float32")):\n    T.func_attr({given})\n    A[0] = 1.0\n'
-        )
+        parse(f'@T.prim_func\ndef f(A: T.Buffer((4,), "float32")):\n    T.func_attr({given})\n    A[0] = 1.0\n')
     assert message in str(caught.value)
 
 

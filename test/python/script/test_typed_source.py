@@ -46,9 +46,7 @@ def test_a_command() -> None:
 
 def test_the_prompt() -> None:
     """A module typed at the prompt of Python, in a terminal."""
-    pytest.importorskip(
-        "readline", reason="this Python has no line editing, whose history holds what is typed"
-    )
+    pytest.importorskip("readline", reason="this Python has no line editing, whose history holds what is typed")
     child, terminal = pty.fork()
     if child == 0:
         os.environ["PYTHONPATH"] = os.pathsep.join([*cold_process.FOLDERS, *sys.path])

@@ -26,17 +26,13 @@ MAX = 2**63 - 1
 def module(lower: str, upper: str, step: str) -> rx.IRModule:
     """A loop whose bounds are parameters or numbers."""
     numbers = {f"%c{i}": v for i, v in enumerate((lower, upper, step)) if not v.startswith("%")}
-    lines = [
-        f'{name} = "relax.prim_value"() {{value = {v} : i64}} : () -> i64' for name, v in numbers.items()
-    ]
+    lines = [f'{name} = "relax.prim_value"() {{value = {v} : i64}} : () -> i64' for name, v in numbers.items()]
     names = [v if v.startswith("%") else f"%c{i}" for i, v in enumerate((lower, upper, step))]
     text = LOOP.format(constants="\n  ".join(lines), bounds=f"{names[0]} to {names[1]} step {names[2]}")
     return rx.IRModule.parse(text)
 
 
-@pytest.mark.parametrize(
-    ("upper", "step", "message"), [(3, 0, "step 0"), (3, -1, "step -1"), (MAX, 2, f"{MAX}")]
-)
+@pytest.mark.parametrize(("upper", "step", "message"), [(3, 0, "step 0"), (3, -1, "step -1"), (MAX, 2, f"{MAX}")])
 def test_known_ones_are_invalid(upper: int, step: int, message: str) -> None:
     with pytest.raises(VerifyError, match=rf"{message}.*\[invariant 16\]"):
         module("0", str(upper), str(step)).verify()
@@ -98,9 +94,7 @@ def test_others_fail_when_they_run(mode: Any) -> None:
         with pytest.raises(ShapeError, match=rf"main: .*: the loop has the step {by}; loops count upwards"):
             main(x, 0, 3, by)
     for first, last, by in ((0, MAX, 2**62), (MAX - 4, MAX, 3), (0, MAX, MAX)):
-        with pytest.raises(
-            ShapeError, match=rf"the loop ends at {MAX}: in steps of {by} its variable would pass"
-        ):
+        with pytest.raises(ShapeError, match=rf"the loop ends at {MAX}: in steps of {by} its variable would pass"):
             main(x, first, last, by)
 
 

@@ -155,9 +155,7 @@ def test_shapes_are_compared(a: tuple[int, ...], b: tuple[int, ...], expected: b
 
 
 def test_shapes_are_compared_with_written_ones() -> None:
-    mod = build(
-        lambda x: R.shape_equal(R.shape_of(x), R.shape_expr(["n", 4])), rx.Tensor(("n", "m"), "float32")
-    )
+    mod = build(lambda x: R.shape_equal(R.shape_of(x), R.shape_expr(["n", 4])), rx.Tensor(("n", "m"), "float32"))
     assert run(mod, np.zeros((2, 4), "float32")) and not run(mod, np.zeros((2, 5), "float32"))
     with pytest.raises(ArgumentError, match="shape_equal: operand 'b' is Tensor"):
         build(lambda x: R.shape_equal(R.shape_of(x), x), N)

@@ -102,13 +102,9 @@ def test_arguments_that_do_not_fit(case: str) -> None:
         rx.build(module(params, (1,)))["main"](*arrays(*given))
 
 
-@pytest.mark.parametrize(
-    "dim", ["n // 2", "n % 4", "n*n", "n*m", "n + m", "min(n, 4)", "max(n, m) + n", "n // 2 + n"]
-)
+@pytest.mark.parametrize("dim", ["n // 2", "n % 4", "n*n", "n*m", "n + m", "min(n, 4)", "max(n, m) + n", "n // 2 + n"])
 def test_what_stays_refused(dim: str) -> None:
-    with pytest.raises(
-        VerifyError, match=r"uses symbol '[nm]', which no dimension .* defines.*\[invariant 3\]"
-    ):
+    with pytest.raises(VerifyError, match=r"uses symbol '[nm]', which no dimension .* defines.*\[invariant 3\]"):
         module([tensor(dim)], (1,))
 
 
@@ -209,9 +205,7 @@ def test_a_call_that_cannot_fit_the_bounds_is_refused_when_it_is_built() -> None
         bb.emit_func_output(x)
     y = rx.Var("y", tensor("k + 9"))
     with (
-        pytest.raises(
-            ShapeError, match=r"call of 'callee': its symbol 'n' is k \+ 9 here, but must be at most 8"
-        ),
+        pytest.raises(ShapeError, match=r"call of 'callee': its symbol 'n' is k \+ 9 here, but must be at most 8"),
         bb.function("main", [y]),
     ):
         bb.call("callee", y)

@@ -207,9 +207,7 @@ def test_what_is_computed_is_checked(compute: Any, error: type[Exception], messa
 
 
 def test_strategies_give_strategies() -> None:
-    with pytest.raises(
-        ArgumentError, match=r"relax.matmul: the strategy 'wrong' returns 3, expected an OpStrategy"
-    ):
+    with pytest.raises(ArgumentError, match=r"relax.matmul: the strategy 'wrong' returns 3, expected an OpStrategy"):
 
         def wrong(*args: Any) -> int:
             return 3
@@ -225,9 +223,7 @@ def test_a_conditional_around_what_is_no_prim_func(mode: Any) -> None:
         strategy = OpStrategy()
         with SpecializedCondition(inputs[0].shape[0] <= 4, divisible(inputs[0].shape[0], 2)):
             strategy.add_implementation(
-                lambda attrs, inputs, out: te.compute(
-                    inputs[0].shape, lambda i: inputs[0][i] + te.const(1, "int32")
-                ),
+                lambda attrs, inputs, out: te.compute(inputs[0].shape, lambda i: inputs[0][i] + te.const(1, "int32")),
                 name="mine",
                 plevel=20,
             )

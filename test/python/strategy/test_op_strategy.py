@@ -75,9 +75,7 @@ def test_nested_conditions() -> None:
 
 
 def test_nothing_holds_for_all_sizes() -> None:
-    with pytest.raises(
-        UnsupportedError, match=r"no implementation holds for all sizes: small: where n <= 4; bad"
-    ):
+    with pytest.raises(UnsupportedError, match=r"no implementation holds for all sizes: small: where n <= 4; bad"):
         made = strategy((N <= 4, "small", 20))
         made.add_implementation(compute, name="bad", unless="needs float64")
         select("relax.add", [made])
@@ -121,9 +119,7 @@ def test_registration() -> None:
 def test_report() -> None:
     made = strategy((N <= 16, "small", 20), ([], "any", 12), ([], "worse", 10))
     made.add_implementation(compute, name="wrong", unless="needs float64, got float32")
-    decision = StrategyDecision(
-        "main", "relax.add", 'Tensor((n,), "float32")', "f.py:3:0", select("op", [made])
-    )
+    decision = StrategyDecision("main", "relax.add", 'Tensor((n,), "float32")', "f.py:3:0", select("op", [made]))
     text = StrategyReport([decision, decision]).render(72)
     assert text.splitlines() == [
         'main: relax.add(Tensor((n,), "float32")) (2 times)',

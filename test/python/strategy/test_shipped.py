@@ -88,9 +88,7 @@ def test_classes_of_cpus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
             lacks=[],
         ),
         cpu("sse", [entry({"tile": [4]})], vector_bytes=16, needs=[], lacks=["avx"]),
-        cpu(
-            "neon", [entry({"tile": [2]})], vector_bytes=16, needs=["asimd"], lacks=[], architecture="aarch64"
-        ),
+        cpu("neon", [entry({"tile": [2]})], vector_bytes=16, needs=["asimd"], lacks=[], architecture="aarch64"),
     )
 
     def found(target: str) -> list[str]:
@@ -100,9 +98,7 @@ def test_classes_of_cpus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
     assert found("cpu -mcpu=haswell") == ["avx2"] == found("cpu -mcpu=znver3")
     assert found("cpu -mcpu=skylake-avx512") == ["avx512"] == found("cpu -mcpu=sapphirerapids")
     assert found("cpu -mcpu=x86-64") == ["sse"] == found("cpu -mcpu=x86-64-v2")
-    assert (
-        found("cpu -mcpu=cortex-a72") == [] and found("cpu -mcpu=neoverse-n1") == []
-    )  # larger second caches
+    assert found("cpu -mcpu=cortex-a72") == [] and found("cpu -mcpu=neoverse-n1") == []  # larger second caches
     assert found(f"cpu -mcpu=cortex-a72 -l2={256 * KIB}") == ["neon"]
     assert found(f"cpu -mcpu=haswell -l2={512 * KIB}") == ["avx2"]
     assert found(f"cpu -mcpu=haswell -l2={513 * KIB}") == [] == found(f"cpu -mcpu=haswell -l1={15 * KIB}")

@@ -107,9 +107,7 @@ def test_accesses_that_are_not_proved_are_checked() -> None:
         made.add_implementation(compute, name="unchecked", plevel=20)
         return made
 
-    main = built(
-        "take", strategy, lambda x, i: R.take(x, i, axis=0), rx.Tensor(("n",)), rx.Tensor(("m",), "int64")
-    )
+    main = built("take", strategy, lambda x, i: R.take(x, i, axis=0), rx.Tensor(("n",)), rx.Tensor(("m",), "int64"))
     x = np.arange(5, dtype="float32")
     np.testing.assert_array_equal(numpy(main(x, np.array([4, 0]))), [4, 0])
     for bad in (5, -1, 2**62):
@@ -142,17 +140,13 @@ def test_schedules_of_something_else() -> None:
         return made
 
     infos = rx.Tensor((2, 3)), rx.Tensor((3, 4))
-    with pytest.raises(
-        ArgumentError, match=r"implementation 'mine': 'schedule' gives 3, expected a te.Schedule"
-    ):
+    with pytest.raises(ArgumentError, match=r"implementation 'mine': 'schedule' gives 3, expected a te.Schedule"):
         built("matmul", strategy(lambda attrs, outs, target: 3), R.matmul, *infos)
 
     def other(attrs: Any, outs: Any, target: Any) -> te.Schedule:
         return te.create_schedule(te.compute((2,), lambda i: te.const(0, "float32"), "other").op)
 
-    with pytest.raises(
-        ArgumentError, match="gives a schedule of other, expected one of what 'compute' gives"
-    ):
+    with pytest.raises(ArgumentError, match="gives a schedule of other, expected one of what 'compute' gives"):
         built("matmul", strategy(other), R.matmul, *infos)
 
 
@@ -182,9 +176,7 @@ def main(
         module.apply_(create_pass("legalize-ops"))
     ops = {callee_of(op): op for op in ops_of(module.mlir.operation, "relax.call_tir")}
     lines = {name: all_places(op.location) for name, op in ops.items()}
-    assert lines["nn_conv2d_grouped_direct"] == ["<script>:6:12"] and lines["matmul_mine"] == [
-        "<script>:7:18"
-    ]
+    assert lines["nn_conv2d_grouped_direct"] == ["<script>:6:12"] and lines["matmul_mine"] == ["<script>:7:18"]
     made = {
         f.name.value: {place for op in ops_of(f.operation, *COMPUTING) for place in all_places(op.location)}
         for f in functions_of(module.mlir)

@@ -142,12 +142,8 @@ def test_depthwise_and_grouped_convolutions() -> None:
                 {"groups": 2, "padding": (1, 1), "strides": 2},
             ),
             Case(("grouped direct",), "conv", 6, (12, 1, 1, 1), IMAGES, {"groups": 6}),
-            Case(
-                ("grouped direct",), "conv", 6, (6, 3, 5), ROWS, {"groups": 2, "padding": (3,), "strides": 2}
-            ),
-            Case(
-                ("grouped direct",), "conv", 6, (14, 3, 2, 1, 3), VOLUMES, {"groups": 2, "padding": (0, 1, 1)}
-            ),
+            Case(("grouped direct",), "conv", 6, (6, 3, 5), ROWS, {"groups": 2, "padding": (3,), "strides": 2}),
+            Case(("grouped direct",), "conv", 6, (14, 3, 2, 1, 3), VOLUMES, {"groups": 2, "padding": (0, 1, 1)}),
         ]
     )
 
@@ -275,9 +271,6 @@ def test_their_schedules_are_tasks_and_take_what_tuning_found() -> None:
     ]
     # Of the three channels of a group, the number computed at once must divide three.
     assert [value for (value,) in tasks[0].space()["channels"]] == [3, 1]
-    best = {
-        task.key: [Known({name: values[-1] for name, values in task.space().items()}, TARGET)]
-        for task in tasks
-    }
+    best = {task.key: [Known({name: values[-1] for name, values in task.space().items()}, TARGET)] for task in tasks}
     with with_history(best):
         check(cases)

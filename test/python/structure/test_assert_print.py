@@ -196,9 +196,7 @@ def test_errors() -> None:
     bb = rx.BlockBuilder()
     x = rx.Var("x", N)
     with bb.function("main", [x]):
-        with pytest.raises(
-            ArgumentError, match=r"the condition is Tensor\(\(n,\), .*expected a bool tensor of rank 0"
-        ):
+        with pytest.raises(ArgumentError, match=r"the condition is Tensor\(\(n,\), .*expected a bool tensor of rank 0"):
             R.assert_op(x > 0.0)
         with pytest.raises(ArgumentError, match="'n' is no comparison"):
             R.assert_op("n")
@@ -210,7 +208,5 @@ def test_errors() -> None:
             R.print([1])  # type: ignore[arg-type]  # the mistake under test
         R.assert_op("k > 1")
         bb.emit_func_output(x)
-    with pytest.raises(
-        VerifyError, match=r"assert_op: attribute 'values' uses symbol 'k', .* \[invariant 3\]"
-    ):
+    with pytest.raises(VerifyError, match=r"assert_op: attribute 'values' uses symbol 'k', .* \[invariant 3\]"):
         bb.get()

@@ -190,9 +190,7 @@ def test_script_round_trip() -> None:
 
 def test_native_code_has_no_closures() -> None:
     work = parse(PROGRAM).clone()
-    work.apply_(
-        Sequential([create_pass(name) for name in ("normalize", "lambda-lift", "specialize-closures")])
-    )
+    work.apply_(Sequential([create_pass(name) for name in ("normalize", "lambda-lift", "specialize-closures")]))
     work.verify()
     for left in ("relax.lambda", "make_closure", "invoke", "relax.callable"):
         assert left not in str(work)
@@ -366,9 +364,7 @@ def test_builder() -> None:
         with bb.lambda_function("f", [z]) as f:
             bb.emit_func_output(z * y)
         assert f.struct_info == rx.Callable([N], N, pure=True)
-        with pytest.raises(
-            ArgumentError, match="invoke_pure_closure: 2 arguments given, the function takes 1"
-        ):
+        with pytest.raises(ArgumentError, match="invoke_pure_closure: 2 arguments given, the function takes 1"):
             R.invoke_pure_closure(f, [x, x])
         with pytest.raises(
             ArgumentError, match=r"operand 'closure' is Tensor\(\(n,\), \"float32\"\), expected a function"

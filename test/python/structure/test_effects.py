@@ -232,9 +232,7 @@ def test_no_effects_in_called_functions_of_dataflow_blocks() -> None:
         with bb.dataflow():
             out = bb.emit_output(bb.call("inner", y))
         bb.emit_func_output(out)
-    with pytest.raises(
-        VerifyError, match=r"'inner' has effects, but is called in a dataflow block \[invariant 4\]"
-    ):
+    with pytest.raises(VerifyError, match=r"'inner' has effects, but is called in a dataflow block \[invariant 4\]"):
         bb.get()
 
 

@@ -198,9 +198,7 @@ def test_errors() -> None:
     with bb.function("main", [x]):
         with pytest.raises(ArgumentError, match="no result is in place; that is a call_tir"):
             R.call_tir_inplace("twice", [x], -1, N)
-        with pytest.raises(
-            ShapeError, match=r"result 0 is Tensor\(\(3,\), .* but argument 0 is Tensor\(\(n,\)"
-        ):
+        with pytest.raises(ShapeError, match=r"result 0 is Tensor\(\(3,\), .* but argument 0 is Tensor\(\(n,\)"):
             R.call_tir_inplace("twice", [x], 0, rx.Tensor((3,), "float32"))
         with pytest.raises(ArgumentError, match=r"'inplace_indices'.0. is 'a'"):
             R.call_tir_inplace("twice", [x], ["a"], N)  # type: ignore[list-item]  # the mistake under test
@@ -208,7 +206,5 @@ def test_errors() -> None:
             R.call_tir("inplace.negate", [x], N, tir_vars=["n"])
         y = R.call_tir_inplace("twice", [x, x], [0], N)
         bb.emit_func_output(y)
-    with pytest.raises(
-        VerifyError, match=r"call_tir_inplace of 'twice': 2 arguments .* takes 1 \[invariant 7\]"
-    ):
+    with pytest.raises(VerifyError, match=r"call_tir_inplace of 'twice': 2 arguments .* takes 1 \[invariant 7\]"):
         bb.get()

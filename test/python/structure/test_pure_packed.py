@@ -25,9 +25,7 @@ def program(func: str, out: rx.StructInfo, after: object = lambda y: y) -> rx.IR
 
 
 def test_stands_in_a_dataflow_block_and_prints() -> None:
-    tvm_ffi.register_global_func(
-        "pure.double", lambda x: tvm_ffi.from_dlpack(np.from_dlpack(x) * 2), override=True
-    )
+    tvm_ffi.register_global_func("pure.double", lambda x: tvm_ffi.from_dlpack(np.from_dlpack(x) * 2), override=True)
     mod = program("pure.double", rx.Tensor((None, 4)), lambda y: R.exp(R.match_shape(y, ("m", 4))) + 1.0)
     text = mod.script()
     assert 'R.call_pure_packed("pure.double", x, out=R.Tensor((None, 4), "float32"))' in text
@@ -78,9 +76,7 @@ def test_a_result_of_another_shape_is_an_error() -> None:
         "pure.short", lambda x: tvm_ffi.from_dlpack(np.from_dlpack(x)[:1].copy()), override=True
     )
     function = rx.build(program("pure.short", rx.Tensor(("n", 4))))["main"]
-    with pytest.raises(
-        ShapeError, match=r"call_pure_packed of 'pure.short'.*returned dimension 0 of 1, but n = 2"
-    ):
+    with pytest.raises(ShapeError, match=r"call_pure_packed of 'pure.short'.*returned dimension 0 of 1, but n = 2"):
         function(X)
 
 

@@ -69,9 +69,7 @@ class BothExecutable(Mapping[str, Any]):
 
 def _is_stateful(value: Any) -> bool:
     """True if a value cannot be passed to two calls: a callable, or an object that a call may change."""
-    return not isinstance(
-        value, np.ndarray | tvm_ffi.Tensor | tvm_ffi.Shape | int | float | tuple | list | np.generic
-    )
+    return not isinstance(value, np.ndarray | tvm_ffi.Tensor | tvm_ffi.Shape | int | float | tuple | list | np.generic)
 
 
 def _copy(value: Any) -> Any:

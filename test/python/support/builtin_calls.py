@@ -17,8 +17,7 @@ STATE = None
 """The argument in place of bytecode's ``%vm``: no builtin reads it."""
 
 DTYPES = [
-    np.dtype(name)
-    for name in ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+    np.dtype(name) for name in ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 ] + [np.dtype(t) for t in ("float16", "float32", "float64", ml_dtypes.bfloat16)]
 
 

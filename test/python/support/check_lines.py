@@ -26,9 +26,7 @@ from relax_mlir.mlir import libraries
 ROOT = Path(__file__).resolve().parents[3]
 LIT = ROOT / "test" / "lit"
 SUFFIXES = (".mlir", ".test")
-KEYWORDS = frozenset(
-    {"RUN", "REQUIRES", "UNSUPPORTED", "XFAIL", "DEFINE", "REDEFINE", "TODO", "NOTE", "FIXME"}
-)
+KEYWORDS = frozenset({"RUN", "REQUIRES", "UNSUPPORTED", "XFAIL", "DEFINE", "REDEFINE", "TODO", "NOTE", "FIXME"})
 DIRECTIVE = re.compile(
     r"(?://|\#)\s*(?P<prefix>[A-Z][A-Z0-9_]*(?:-[A-Z0-9_]+)*?)"
     r"(?:-(?P<kind>NOT|NEXT|SAME|DAG|LABEL|EMPTY|COUNT-\d+))?(?P<literal>\{LITERAL\})?:(?P<text>.*)"

@@ -31,9 +31,7 @@ def compare_tensors(seeds: Sequence[int]) -> None:
     for seed, of in computations.items():
         names = integers_of([*of.inputs, *of.outputs], operations_of(of.outputs))
 
-        def call(
-            arrays: Sequence[Array], sizes: dict[str, int], seed: int = seed, names: Any = names
-        ) -> None:
+        def call(arrays: Sequence[Array], sizes: dict[str, int], seed: int = seed, names: Any = names) -> None:
             executable[f"f{seed}"](*arrays, *(sizes[name] for name in names))
 
         _compare(seed, of.plain(), of.arrays, lambda rng, of=of: random_schedules.sizes(of, rng), call)

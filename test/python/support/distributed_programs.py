@@ -60,9 +60,7 @@ def build(scale: float = 1.0) -> rx.Executable:
 def make_pool(marks: Path, workers: int = 2) -> ProcessPoolExecutor:
     """A pool of processes that start as new interpreters, and import this project on demand."""
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(
-        workers, mp_context=context, initializer=worker_hooks.register, initargs=(str(marks),)
-    )
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=worker_hooks.register, initargs=(str(marks),))
     with hidden_torch():
         wait([pool.submit(worker_hooks.running_threads) for _ in range(workers)])  # starts all
     return pool

@@ -148,10 +148,7 @@ def reference(case: Case) -> list[tuple[Array, tuple[int, ...]]] | None:
     return [
         (
             a,
-            tuple(
-                m + (n - m) * (HUGE - first) // (second - first)
-                for m, n in zip(a.shape, b.shape, strict=True)
-            ),
+            tuple(m + (n - m) * (HUGE - first) // (second - first) for m, n in zip(a.shape, b.shape, strict=True)),
         )
         for a, b in zip(*found, strict=True)
     ]

@@ -160,9 +160,7 @@ def movement() -> dict[str, Spec]:
         "split:at": use("split", [[floats(2, 4)], [integers(2)]], [1, 3], -1),
         "take": use("take", taken, 0),
         "take:flat": use("take", [[floats(2, 3), integers(4)]]),
-        "strided_slice": use(
-            "strided_slice", [[floats(7, 2)], [integers(5)], [floats(1)]], [0], [1], [-1], [2]
-        ),
+        "strided_slice": use("strided_slice", [[floats(7, 2)], [integers(5)], [floats(1)]], [0], [1], [-1], [2]),
         "sort": use("sort", ANY, 0),
         "argsort": use("argsort", ANY, 0),
         "topk": use("topk", ANY, 2, 0, "values"),
@@ -172,9 +170,7 @@ def movement() -> dict[str, Spec]:
         "repeat:flat": use("repeat", ANY, 3),
         "roll": use("roll", ANY, 2, -1),
         "roll:flat": use("roll", [*ANY, [floats()]], -4),
-        "logsumexp": use(
-            "logsumexp", [[floats(2, 3)], [floats(4, 1, dtype="f8")], [floats(3, dtype="f2")]], 0
-        ),
+        "logsumexp": use("logsumexp", [[floats(2, 3)], [floats(4, 1, dtype="f8")], [floats(3, dtype="f2")]], 0),
         "median": use("median", ANY, 0),
         "median:all": use("median", [*ANY, [floats()]]),
         "searchsorted": use(
@@ -224,9 +220,7 @@ def created() -> dict[str, Spec]:
         "full": both(lambda R, x, v: R.full(R.shape_of(x), v), *filled),
         "ones": both(lambda R, x: R.ones(R.shape_of(x), "int32"), *ANY),
         "zeros": (lambda x: R.zeros(R.shape_of(x)), lambda x: np.zeros(x.shape, np.float32), ANY),
-        "random.words": both(
-            lambda R, state: R.random.words(state, 7)[0], [np.array([2**63 + 5, 7, 0], np.uint64)]
-        ),
+        "random.words": both(lambda R, state: R.random.words(state, 7)[0], [np.array([2**63 + 5, 7, 0], np.uint64)]),
         "one_hot": (
             lambda x: R.one_hot(x, 2.0, -1.0, 5, 0),
             lambda x: ReferenceOps({}).one_hot(x, 2, -1, 5, 0).astype(np.float32),
@@ -248,9 +242,7 @@ def placed() -> dict[str, Spec]:
     vectors = [[floats(7, 8), integers(3, 2)], [floats(7, 2), integers(2, 1)], [floats(7), integers(1)]]
     return {
         "dynamic_strided_slice": use("dynamic_strided_slice", [bounds, one]),
-        "slice_scatter": use(
-            "slice_scatter", [[floats(8, 2), floats(3, 2)], [integers(6), integers(3)]], 1, 6, 2
-        ),
+        "slice_scatter": use("slice_scatter", [[floats(8, 2), floats(3, 2)], [integers(6), integers(3)]], 1, 6, 2),
         "gather_elements": use(
             "gather_elements", [[floats(2, 8), integers(2, 3)], [flags(1, 7), integers(1, 9, dtype="u1")]], 1
         ),
@@ -302,9 +294,7 @@ def networks() -> dict[str, Spec]:
             "nn.group_norm", [vectors, [floats(1, 6, 2, dtype="f8"), *[floats(6, dtype="f8")] * 2]], 2, 1, [2]
         ),
         "nn.instance_norm": use("nn.instance_norm", [vectors], 1, [2]),
-        "nn.batch_norm": use(
-            "nn.batch_norm", [[floats(2, 3, 4), *(floats(3) for _ in range(4))]], 1, training=False
-        ),
+        "nn.batch_norm": use("nn.batch_norm", [[floats(2, 3, 4), *(floats(3) for _ in range(4))]], 1, training=False),
         "nn.attention": use("nn.attention", [QKV]),
         "nn.attention_bias": use("nn.attention_bias", [[*QKV, floats(2, 1, 3, 5)]]),
         "nn.attention_var_len": use(
@@ -312,9 +302,7 @@ def networks() -> dict[str, Spec]:
         ),
         "nn.rnn_steps": use("nn.rnn_steps", [[floats(3, 2, 2), floats(2, 2), h, none]]),
         "nn.gru_steps": use("nn.gru_steps", [[floats(3, 2, 6), floats(2, 6), floats(6), h, none]]),
-        "nn.lstm_steps": use(
-            "nn.lstm_steps", [[floats(3, 2, 8), floats(2, 8), h, floats(2, 2), none, nothing]]
-        ),
+        "nn.lstm_steps": use("nn.lstm_steps", [[floats(3, 2, 8), floats(2, 8), h, floats(2, 2), none, nothing]]),
         "nn.cross_entropy_with_logits": use("nn.cross_entropy_with_logits", [[floats(2, 3), floats(2, 3)]]),
         "nn.nll_loss": use("nn.nll_loss", [[floats(4, 3), indices(4), floats(3)]]),
         "grad.nll_loss_backward": use(
@@ -345,9 +333,7 @@ def windows() -> dict[str, Spec]:
             [[floats(2, 3, 5, 4), floats(4, 3, 2, 3)], [floats(1, 1, 2, 3), floats(1, 1, 1, 1)]],
             *((2, 1), (0, 1, 1, 0)),
         ),
-        "nn.conv1d": use(
-            "nn.conv1d", [[floats(2, 3, 5), floats(4, 3, 2)], [integers(1, 2, 3), integers(1, 2, 3)]]
-        ),
+        "nn.conv1d": use("nn.conv1d", [[floats(2, 3, 5), floats(4, 3, 2)], [integers(1, 2, 3), integers(1, 2, 3)]]),
         "nn.conv3d": use("nn.conv3d", [[floats(1, 2, 3, 1, 4), floats(2, 1, 2, 1, 3)]], groups=2),
         "grad.max_pool2d_backward": use("grad.max_pool2d_backward", [[pooled, data]], 2, 2),
         "grad.avg_pool2d_backward": use("grad.avg_pool2d_backward", [[pooled, data]], 2, 2),

@@ -79,9 +79,7 @@ def imports(tree: ast.AST, package: str, modules: Mapping[str, Path]) -> set[str
             parents = package.split(".")
             base = ".".join([*parents[: len(parents) - node.level + 1], *filter(None, [node.module])])
             base = base if node.level else node.module or ""
-            names |= {
-                f"{base}.{alias.name}" if f"{base}.{alias.name}" in modules else base for alias in node.names
-            }
+            names |= {f"{base}.{alias.name}" if f"{base}.{alias.name}" in modules else base for alias in node.names}
     return names & modules.keys()
 
 

@@ -71,9 +71,7 @@ def check_values(
         sizes = dict(zip("nhmk", numbers, strict=True))
         inputs = []
         for info in params:
-            shape = [
-                dim if isinstance(dim, int) else eval(str(dim), {}, sizes) for dim in info.known_shape or ()
-            ]
+            shape = [dim if isinstance(dim, int) else eval(str(dim), {}, sizes) for dim in info.known_shape or ()]
             whole = str(info.dtype) == "int32"
             array = rng.integers(-9, 9, shape) if whole else rng.uniform(-2, 2, shape)
             inputs.append(array.astype(str(info.dtype)))

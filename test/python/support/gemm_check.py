@@ -87,9 +87,7 @@ def operand(rng: np.random.Generator, shape: tuple[int, int], dtype: np.dtype, l
 LAYOUTS = ["plain", "plain", "rows", "columns", "columns", "strided", "reversed", "repeated"]
 
 
-def check(
-    compiled: Compiled, kernel: GemmKernel, a: np.ndarray, b: np.ndarray, accumulate: bool, pitch: int
-) -> None:
+def check(compiled: Compiled, kernel: GemmKernel, a: np.ndarray, b: np.ndarray, accumulate: bool, pitch: int) -> None:
     """Run one GEMM and compare; the bound covers any order of summation."""
     (m, depth), n = a.shape, b.shape[1]
     whole, c = guarded((m, n), DTYPES[kernel.result], pitch)

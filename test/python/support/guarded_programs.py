@@ -82,9 +82,7 @@ def epilogues() -> Iterator[Case]:
         yield (
             f"converted_{short}",
             [(("n", "k"), dtype), (("k", "m"), dtype)],
-            lambda x, y, dtype=dtype: R.astype(
-                R.matmul(x, y), "float16" if dtype == "float32" else "float32"
-            ),
+            lambda x, y, dtype=dtype: R.astype(R.matmul(x, y), "float16" if dtype == "float32" else "float32"),
         )
 
 
@@ -239,17 +237,13 @@ def windows() -> Iterator[Case]:
                 yield (
                     f"{name}_{step}_{short}",
                     [data, (weight, dtype)],
-                    lambda x, w, groups=groups, options=options: R.nn.relu(
-                        R.nn.conv2d(x, w, groups=groups, **options)
-                    ),
+                    lambda x, w, groups=groups, options=options: R.nn.relu(R.nn.conv2d(x, w, groups=groups, **options)),
                 )
             for kind in ("max", "avg"):
                 yield (
                     f"{kind}_{step}_{short}",
                     [data],
-                    lambda x, kind=kind, options=options: getattr(R.nn, f"{kind}_pool2d")(
-                        x, (3, 3), **options
-                    ),
+                    lambda x, kind=kind, options=options: getattr(R.nn, f"{kind}_pool2d")(x, (3, 3), **options),
                 )
     x = (("b", 4, "m"), "float32")
     yield "line", [x, ((5, 4, 3), "float32")], lambda x, w: R.nn.conv1d(x, w, padding=[4], dilation=3)
@@ -264,8 +258,7 @@ def _rotated(x: Any, y: Any) -> Any:
 
 
 GROUPS: dict[str, Callable[[], Iterator[Case]]] = {
-    f.__name__: f
-    for f in (products, epilogues, attentions, rows, channels, scans, reductions, chains, turns, windows)
+    f.__name__: f for f in (products, epilogues, attentions, rows, channels, scans, reductions, chains, turns, windows)
 }
 
 
@@ -308,9 +301,7 @@ def check(function: Any, case: Case, rng: np.random.Generator, sizes: dict[str, 
             raise AssertionError(f"{name}: returned, but raised on other memory: {message}")
         out = MEMORY.place(np.full(expected.shape, 7).astype(expected.dtype), at_end)
         function(*placed, out)
-        assert out.tobytes() == expected.tobytes(), (
-            f"{name}: other results at {'the end' if at_end else 'the start'}"
-        )
+        assert out.tobytes() == expected.tobytes(), f"{name}: other results at {'the end' if at_end else 'the start'}"
         for array, kept in zip(placed, inputs, strict=True):
             assert array.tobytes() == kept.tobytes(), f"{name}: an input has changed"
         MEMORY.release()

@@ -33,9 +33,7 @@ def main(target: str) -> None:
     """Compare with NumPy, on memory right before and right after a protected page."""
     cases = [(dtype, step) for dtype in DTYPES for step in STEPS]
     body = "".join(
-        text.format(dtype=dtype, step=step, offset=step // 2)
-        for dtype, step in cases
-        for text in (OPEN, BOUNDED)
+        text.format(dtype=dtype, step=step, offset=step // 2) for dtype, step in cases for text in (OPEN, BOUNDED)
     )
     built = rx.build(parse(f"@I.ir_module\nclass M:\n{body}"), target)
     rng = np.random.default_rng(0)

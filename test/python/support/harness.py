@@ -120,9 +120,7 @@ class ReferenceOps:
             bound.apply_defaults()
             found = OPS[op](*map(self._attribute, [*bound.arguments.values()][:last]))
             several = isinstance(found, list | tuple) and op != "shape_of"
-            values = [
-                item.value if isinstance(item, Inexact) else item for item in (found if several else [found])
-            ]
+            values = [item.value if isinstance(item, Inexact) else item for item in (found if several else [found])]
             return values if several else values[0]
 
         return call
@@ -302,9 +300,7 @@ class Suite:
         if _collected is not None:
             _collected.append(self)
             return
-        executable = (
-            rx.build(self.module()) if test is None or not self.types else _together(test, self.types)
-        )
+        executable = rx.build(self.module()) if test is None or not self.types else _together(test, self.types)
         for case in self.chosen:
             function = executable[case.name]
             for arrays in case.inputs:

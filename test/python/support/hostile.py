@@ -119,9 +119,7 @@ def calls(
             yield tuple(fitting[:needed]), required | {parameter.name: value}
 
 
-def findings(
-    things: Mapping[str, Callable[..., Any]], good: Mapping[str, Any], otherwise: Any = None
-) -> list[str]:
+def findings(things: Mapping[str, Callable[..., Any]], good: Mapping[str, Any], otherwise: Any = None) -> list[str]:
     """The faults in the errors of hostile calls; see `calls`."""
     return [
         found

@@ -160,9 +160,7 @@ class _Frame:
         if storage is None or value.nbytes == 0:
             return
         start = _address(value) - storage.memory.ctypes.data
-        if storage.dead or not any(
-            a <= start and start + value.nbytes <= b for a, b in storage.live.values()
-        ):
+        if storage.dead or not any(a <= start and start + value.nbytes <= b for a, b in storage.live.values()):
             raise MemoryMisuseError(f"{self.name}: a dead tensor is used")
 
     def storage_of(self, value: Any) -> Storage | None:
@@ -342,11 +340,7 @@ class _Frame:
 
     def on_scf_if(self, op: ir.Operation, condition: Any) -> Any:
         block = op.regions[0 if condition else 1].blocks
-        found = (
-            _Frame(self.owner, self.name, dict(self.values), dict(self.symbols)).run(block[0])
-            if len(block)
-            else []
-        )
+        found = _Frame(self.owner, self.name, dict(self.values), dict(self.symbols)).run(block[0]) if len(block) else []
         return found[0] if len(op.results) == 1 else found
 
     def on_scf_for(self, op: ir.Operation, low: int, high: int, step: int, *carried: Any) -> Any:

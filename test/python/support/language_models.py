@@ -174,9 +174,7 @@ class Translator(nn.Module):
         self.model = model
 
     def forward(self, source: Any, mask: Any, target: Any) -> Any:
-        return self.model(
-            input_ids=source, attention_mask=mask, decoder_input_ids=target, use_cache=False
-        ).logits
+        return self.model(input_ids=source, attention_mask=mask, decoder_input_ids=target, use_cache=False).logits
 
 
 def translator(model: nn.Module) -> Case:

@@ -42,9 +42,7 @@ class Code:
     @property
     def inner_loops(self) -> list[Code]:
         """The innermost loops, from a label to a backward jump to it, longest first."""
-        places = {
-            line[:-1]: n for n, line in enumerate(self.lines) if line.startswith(LOCAL) and line[-1] == ":"
-        }
+        places = {line[:-1]: n for n, line in enumerate(self.lines) if line.startswith(LOCAL) and line[-1] == ":"}
         jumps = [(places.get(m[1], n), n) for n, line in enumerate(self.lines) if (m := BRANCH.match(line))]
         loops = {(start, end) for start, end in jumps if start < end}
         inner = [

@@ -275,13 +275,9 @@ def check(function: Compiled, op: str, stride: int) -> tuple[float, float]:
 
 def main(arguments: list[str] | None = None) -> int:
     """Print the worst error of each function; 1 if one exceeds its bound."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("functions", nargs="*", help=f"of {', '.join(sorted(MAX_ULP))}; all of them")
-    parser.add_argument(
-        "--stride", type=int, default=1, help="look at every so many values only (an odd number)"
-    )
+    parser.add_argument("--stride", type=int, default=1, help="look at every so many values only (an odd number)")
     options = parser.parse_args(arguments)
     failed = False
     found: dict[tuple[str, str], float] = {}
@@ -305,9 +301,7 @@ def main(arguments: list[str] | None = None) -> int:
                 ulp, at = check_doubles(function, op, DOUBLES // 100 if op == "erf" else DOUBLES)
             failed |= ulp > MAX_ULP_DOUBLE[op]
             verdict = "ok" if ulp <= MAX_ULP_DOUBLE[op] else "TOO FAR OFF"
-            print(
-                f"{op:8} of f64, {lanes} lanes: {ulp:.3f} ulp at {at!r}, bound {MAX_ULP_DOUBLE[op]}: {verdict}"
-            )
+            print(f"{op:8} of f64, {lanes} lanes: {ulp:.3f} ulp at {at!r}, bound {MAX_ULP_DOUBLE[op]}: {verdict}")
     if options.stride == 1:
         from math_table import record
 

@@ -94,9 +94,7 @@ def measured(op: str, dtype: str) -> tuple[float, float]:
     source = low_gelu(dtype) if op == "gelu" and dtype != "f64" else loop(op, dtype, LANES)
     compiled(source)(f"apply_{op}", x, out)
     exact = reference(op, x)
-    return worst_error(
-        out, exact, x, np.where(x < 0, x.astype(exact.dtype), exact) if op == "gelu" else exact
-    )
+    return worst_error(out, exact, x, np.where(x < 0, x.astype(exact.dtype), exact) if op == "gelu" else exact)
 
 
 def bound(op: str, dtype: str) -> float:

@@ -58,8 +58,7 @@ def copying(mlir: str, dtype: str, rank: int) -> str:
     params = ", ".join(f"{n}: index" for n in names)
     types = ", ".join(["index"] * rank)
     loops = "".join(
-        f"  %n{i} = memref.dim %x, %k{i} : {type}\n  scf.for %i{i} = %c0 to %n{i} step %c1 {{\n"
-        for i in range(rank)
+        f"  %n{i} = memref.dim %x, %k{i} : {type}\n  scf.for %i{i} = %c0 to %n{i} step %c1 {{\n" for i in range(rank)
     )
     at = ", ".join(f"%i{i}" for i in range(rank))
     constants = "".join(f"  %k{i} = arith.constant {i} : index\n" for i in range(rank))

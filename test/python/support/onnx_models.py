@@ -17,9 +17,7 @@ def model(text: str, opset: int = 21) -> onnx.ModelProto:
     return onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : {opset}]> {text}')
 
 
-def check(
-    session: InferenceSession, proto: onnx.ModelProto, feeds: dict[str, Array], rtol: float = 1e-5
-) -> None:
+def check(session: InferenceSession, proto: onnx.ModelProto, feeds: dict[str, Array], rtol: float = 1e-5) -> None:
     """Compare the outputs of a session with those of ONNX's reference, dtypes and shapes included."""
     wanted = ReferenceEvaluator(proto).run(None, feeds)
     found = session.run(None, feeds)

@@ -100,9 +100,7 @@ def derived(stage: Any, number: int, rng: random.Random) -> Any:
             return whole
         update = loops_of("update", every, [made], _Update)
         reset = loops_of("reset", made.outputs, [made], _Reset)
-        return rng.choice(
-            [(whole, None, None), (whole, reset, update), (None, reset, update), (None, None, update)]
-        )
+        return rng.choice([(whole, None, None), (whole, reset, update), (None, reset, update), (None, None, update)])
 
     return te.decl_tensor_intrin(made, parts, "tile", binds=anywhere)
 

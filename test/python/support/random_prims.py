@@ -75,13 +75,8 @@ class Prim:
     def text(self, parts: Sequence[list[str]]) -> str:
         """The whole prim func."""
         buffers = {**self.inputs, **self.outputs}
-        head = ", ".join(
-            f'{name}: T.Buffer({_shape(dims)}, "{dtype}")' for name, (dims, dtype) in buffers.items()
-        )
-        lines = [
-            f'{name} = T.alloc_buffer({_shape(dims)}, "{dtype}")'
-            for name, (dims, dtype) in self.locals.items()
-        ]
+        head = ", ".join(f'{name}: T.Buffer({_shape(dims)}, "{dtype}")' for name, (dims, dtype) in buffers.items())
+        lines = [f'{name} = T.alloc_buffer({_shape(dims)}, "{dtype}")' for name, (dims, dtype) in self.locals.items()]
         body = [INDENT + line for part in [lines, *parts] for line in part]
         return "\n".join(["@T.prim_func", f"def main({head}):", *body]) + "\n"
 
@@ -136,9 +131,7 @@ def _product(rng: random.Random) -> Prim:
 
 def _convolution(rng: random.Random) -> Prim:
     size, step = rng.randint(1, 4), rng.randint(1, 2)
-    before = Nest(
-        "before", [("i", "n"), ("q", f"m + {step * (size - 1)}")], ["t[i, q] = x[i, q] + T.float32(1)"]
-    )
+    before = Nest("before", [("i", "n"), ("q", f"m + {step * (size - 1)}")], ["t[i, q] = x[i, q] + T.float32(1)"])
     conv = Nest(
         "conv",
         IJ,

@@ -212,9 +212,7 @@ def _convolution(rng: random.Random) -> Computation:
     reach = dilation * (size - 1) + 1
     length = symbolic.maximum(te.floordiv(M + 2 * pad - reach, stride) + 1, 0)
     r = te.reduce_axis((0, size), "r")
-    y = te.compute(
-        (N, length), lambda i, j: te.sum(padded[i, j * stride + r * dilation] * w[r], axis=r), "conv"
-    )
+    y = te.compute((N, length), lambda i, j: te.sum(padded[i, j * stride + r * dilation] * w[r], axis=r), "conv")
     z = te.compute((N, length), lambda i, j: te.maximum(y[i, j], 0.0), "relu")
     return _finished([x, w], [padded, y, z][: rng.choice([2, 3])], rng)
 

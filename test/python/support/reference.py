@@ -105,9 +105,7 @@ NUMBER_UNARY: dict[str, Reference] = {
     "trunc": _same_dtype(np.trunc),
     "nn.relu": lambda x: np.maximum(x, np.zeros((), x.dtype)),
 }
-PREDICATES: dict[str, Reference] = {
-    name: getattr(np, name) for name in ("isnan", "isinf", "isfinite", "logical_not")
-}
+PREDICATES: dict[str, Reference] = {name: getattr(np, name) for name in ("isnan", "isinf", "isfinite", "logical_not")}
 COMPARISONS: dict[str, Reference] = {
     name: getattr(np, name)
     for name in (
@@ -177,8 +175,7 @@ NUMBER_BINARY: dict[str, Reference] = {
     "minimum": np.minimum,
 }
 INTEGER_BINARY: dict[str, Reference] = {
-    name: getattr(np, name)
-    for name in ("bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift")
+    name: getattr(np, name) for name in ("bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift")
 }
 DIVISIONS: dict[str, Reference] = {
     "power": _power,
@@ -213,11 +210,7 @@ def reduce(name: str, x: Array, axis: Axes = None, keepdims: bool = False) -> An
     growth = 1 + count / 64  # with few distinct values, the errors of a sequential sum have the same sign
     if name == "sum":
         value = np.sum(x, axis=axes, keepdims=keepdims, dtype=x.dtype)
-        return (
-            Inexact(value, growth * np.sum(np.abs(x), axis=axes, keepdims=keepdims))
-            if holds_floats(x)
-            else value
-        )
+        return Inexact(value, growth * np.sum(np.abs(x), axis=axes, keepdims=keepdims)) if holds_floats(x) else value
     if name == "prod":
         return np.prod(x, axis=axes, keepdims=keepdims, dtype=x.dtype)
     share = 1 / (count or np.nan)
@@ -374,9 +367,7 @@ def _gather_nd(data: Array, indices: Array, batch_dims: int = 0) -> Array:
     return np.array(found, data.dtype).reshape((*rest, *data.shape[batch_dims + indices.shape[-1] :]))
 
 
-def _scatter_elements(
-    data: Array, indices: Array, updates: Array, axis: int = 0, reduction: str = "update"
-) -> Array:
+def _scatter_elements(data: Array, indices: Array, updates: Array, axis: int = 0, reduction: str = "update") -> Array:
     """ONNX's ScatterElements, and the mean of an element and its updates."""
     combine, found = COMBINE["add" if reduction == "mean" else reduction], data.copy()
     counts = np.ones(data.shape, np.int64)
@@ -535,9 +526,7 @@ def _collapse_sum(x: Array, shape: Sequence[int]) -> Array:
     return np.asarray(x.sum(axes, dtype=x.dtype)).reshape(shape)
 
 
-def _hamming(
-    size: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, dtype: str = ""
-) -> Array:
+def _hamming(size: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, dtype: str = "") -> Array:
     period = max(size if periodic else size - 1, 1)
     found = alpha - beta * np.cos(2 * np.pi * np.arange(size) / period)
     return found if size != 1 else np.ones(1)

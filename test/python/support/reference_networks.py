@@ -125,9 +125,7 @@ def norm(x: Array, weights: tuple[Array, ...], dimensions: Axes, epsilon: float)
     deviation = np.sqrt(np.mean(centred * centred, axis=axes, keepdims=True) + epsilon)
     size = _size(x, axes, deviation)
     bias = weights[1] if len(weights) == 2 else np.zeros_like(weights[0])
-    return Inexact(
-        centred / deviation * weights[0] + bias, (size + size**3) * np.abs(weights[0]) + np.abs(bias)
-    )
+    return Inexact(centred / deviation * weights[0] + bias, (size + size**3) * np.abs(weights[0]) + np.abs(bias))
 
 
 def layer_norm(
@@ -161,9 +159,7 @@ def attention(
     """Attention on ``(batch, sequence, heads, size)``; with `noisy`, masked values that are not finite become NaN."""
     scale = max(query.shape[3], 1) ** -0.5 if scale is None else scale
     group = query.shape[2] // max(key.shape[2], 1)
-    q, k, v = (
-        np.moveaxis(array, 2, 1) for array in (query, np.repeat(key, group, 2), np.repeat(value, group, 2))
-    )
+    q, k, v = (np.moveaxis(array, 2, 1) for array in (query, np.repeat(key, group, 2), np.repeat(value, group, 2)))
     queries, keys = q.shape[2], k.shape[2]
     if keys == 0:
         zeros = np.zeros((*query.shape[:3], value.shape[3]))
@@ -278,9 +274,7 @@ def pooling(
     axes = tuple(range(2, 2 + count))
     for window in np.ndindex(*shape[2:]):
         given = [axis[number] for axis, number in zip(places, window, strict=True)]
-        inside = np.ix_(
-            *[[at for at in ats if 0 <= at < n] for ats, n in zip(given, data.shape[2:], strict=True)]
-        )
+        inside = np.ix_(*[[at for at in ats if 0 <= at < n] for ats, n in zip(given, data.shape[2:], strict=True)])
         found = data[(slice(None), slice(None), *inside)]
         at = (slice(None), slice(None), *window)
         if not mean:
@@ -288,9 +282,7 @@ def pooling(
             continue
         padded = [
             sum(-before <= at < n + after for at in ats)
-            for ats, n, before, after in zip(
-                given, data.shape[2:], padding[:count], padding[count:], strict=True
-            )
+            for ats, n, before, after in zip(given, data.shape[2:], padding[:count], padding[count:], strict=True)
         ]
         divisor = int(np.prod(padded if counts_padding else found.shape[2:]))
         value[at] = np.sum(found, axes) / divisor if divisor else 0
@@ -299,9 +291,7 @@ def pooling(
     return Inexact(value.transpose(back), magnitude.transpose(back)) if mean else value.transpose(back)
 
 
-def _places(
-    length: int, size: int, stride: int, before: int, after: int, dilation: int, ceil: bool
-) -> list[list[int]]:
+def _places(length: int, size: int, stride: int, before: int, after: int, dilation: int, ceil: bool) -> list[list[int]]:
     """The positions of each window in one dimension, which may be outside of the data."""
     room = length + before + after - (size - 1) * dilation - 1 + (stride - 1 if ceil else 0)
     windows = room // stride + 1
@@ -573,9 +563,7 @@ def affine_grid(data: Array, size: Sequence[int], align_corners: bool = True) ->
     """The coordinates that a matrix gives."""
     if not len(data):
         return np.zeros((0, len(size), *size))
-    found = torch_function(
-        "affine_grid", data, size=[len(data), 1, *map(int, size)], align_corners=align_corners
-    )
+    found = torch_function("affine_grid", data, size=[len(data), 1, *map(int, size)], align_corners=align_corners)
     return np.moveaxis(found, -1, 1)
 
 
@@ -640,9 +628,7 @@ def valid_counts(data: Array, threshold: float = 0.0, id_index: int = 0, score_i
     places = np.full(data.shape[:2], -1, np.int32)
     for b, rows in enumerate(data):
         kept = [
-            i
-            for i, row in enumerate(rows)
-            if row[score_index] > threshold and (id_index < 0 or row[id_index] >= 0)
+            i for i, row in enumerate(rows) if row[score_index] > threshold and (id_index < 0 or row[id_index] >= 0)
         ]
         counts[b] = len(kept)
         out[b, : len(kept)], places[b, : len(kept)] = rows[kept], kept
@@ -692,15 +678,11 @@ def non_max_suppression(
     return [places, numbers] if return_indices else out
 
 
-def all_class_non_max_suppression(
-    boxes: Array, scores: Array, most: Any, iou: Any, least: Any
-) -> list[Array]:
+def all_class_non_max_suppression(boxes: Array, scores: Array, most: Any, iou: Any, least: Any) -> list[Array]:
     """ONNX's NonMaxSuppression, padded, and the number of rows."""
     found = np.full((scores.size, 3), -1)
     if scores.size:
-        limits = [
-            np.asarray(v, d).reshape(1) for v, d in ((most, np.int64), (iou, np.float32), (least, np.float32))
-        ]
+        limits = [np.asarray(v, d).reshape(1) for v, d in ((most, np.int64), (iou, np.float32), (least, np.float32))]
         given = [boxes.astype(np.float32), scores.astype(np.float32), *limits]
         kept = onnx_node("NonMaxSuppression", dict(zip("bsmil", given, strict=True)), 17).reshape(-1, 3)
         found[: len(kept)] = kept
@@ -743,9 +725,7 @@ def attention_var_len(
     key_starts = starts if key_starts is None else key_starts
     found = np.zeros((*q.shape[:3], v.shape[3]))
     for n in range(len(starts) - 1):
-        rows, columns = (
-            slice(*np.clip(s[n : n + 2].astype(np.int64), 0, None)) for s in (starts, key_starts)
-        )
+        rows, columns = (slice(*np.clip(s[n : n + 2].astype(np.int64), 0, None)) for s in (starts, key_starts))
         with np.errstate(invalid="ignore"):  # of queries that see no key
             result = attention(q[:, rows], k[:, columns], v[:, columns], None, scale, mask).value
         found[:, rows] = np.nan_to_num(result)

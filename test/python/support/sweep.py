@@ -30,9 +30,7 @@ def element_kind(dtype: str) -> str:
 
 def alike(dtype: str, dtypes: Sequence[str]) -> list[str]:
     """The element types among these that are of the same kind; the type itself if it is not among them."""
-    return (
-        [each for each in dtypes if element_kind(each) == element_kind(dtype)] if dtype in dtypes else [dtype]
-    )
+    return [each for each in dtypes if element_kind(each) == element_kind(dtype)] if dtype in dtypes else [dtype]
 
 
 def partners(dtype: str, dtypes: Sequence[str]) -> list[str]:

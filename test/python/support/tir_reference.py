@@ -152,11 +152,7 @@ def interpret(source: str, arrays: Sequence[Any]) -> None:
         annotation = parameter.annotation
         if isinstance(annotation, ast.Call) and isinstance(annotation.args[0], ast.Tuple):
             for item, size in zip(annotation.args[0].elts, np.shape(value), strict=True):
-                if (
-                    isinstance(item, ast.Constant)
-                    and isinstance(item.value, str)
-                    and item.value.isidentifier()
-                ):
+                if isinstance(item, ast.Constant) and isinstance(item.value, str) and item.value.isidentifier():
                     names.setdefault(item.value, size)
         parameter.annotation = None
     node.decorator_list = []
@@ -191,10 +187,7 @@ def _functions(case: Case, suffix: str = "") -> str:
     args = "".join(f"x{i}, " for i in range(len(case.ins)))
     out = tensor(case.outs[0]) if len(case.outs) == 1 else f"[{', '.join(map(tensor, case.outs))}]"
     extra = f", tir_vars={list(case.ints)}" if case.ints else ""
-    main = (
-        f"@R.function\ndef main{suffix}({params}):\n"
-        f"    return R.call_tir(cls.k{suffix}, ({args}), {out}{extra})\n"
-    )
+    main = f"@R.function\ndef main{suffix}({params}):\n    return R.call_tir(cls.k{suffix}, ({args}), {out}{extra})\n"
     source = case.source.replace("def k(", f"def k{suffix}(")
     return "\n".join("    " + line for line in f"{source}\n{main}".splitlines())
 
@@ -214,9 +207,7 @@ def as_numpy(item: Any) -> Any:
     return to_numpy(item)
 
 
-def check(
-    source: str, ins: Sequence[Any], outs: Sequence[Any], ints: Sequence[int] = (), *, rtol: float = 0.0
-) -> Any:
+def check(source: str, ins: Sequence[Any], outs: Sequence[Any], ints: Sequence[int] = (), *, rtol: float = 0.0) -> Any:
     """Compare native code with Python; `outs` are arrays of the results' shapes. Returns the module."""
     module = native_module(source, ins, outs, ints)
     _compare(Case(source, ins, outs, ints), native(module, ins), rtol)

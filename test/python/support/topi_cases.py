@@ -76,9 +76,7 @@ def _convolution(layout: str = "", kernel: str = "") -> Callable[..., Any]:
     return convolve
 
 
-def _transposed(
-    data: Any, kernel: Any, stride: Any, padding: Any, out_dtype: Any, more: Any, groups: int = 1
-) -> Any:
+def _transposed(data: Any, kernel: Any, stride: Any, padding: Any, out_dtype: Any, more: Any, groups: int = 1) -> Any:
     return OPS["nn.conv2d_transpose"](data, kernel, stride, padding, more, 1, groups)
 
 
@@ -122,9 +120,7 @@ TOPI: dict[str, Callable[..., Any]] = {
     "full": lambda shape, dtype, value: np.full(shape, value, held_dtype(dtype)),
     "full_like": np.full_like,
     "arange": OPS["arange"],
-    "one_hot": lambda i, on, off, depth, axis, dtype: OPS["one_hot"](i, on, off, depth, axis).astype(
-        held_dtype(dtype)
-    ),
+    "one_hot": lambda i, on, off, depth, axis, dtype: OPS["one_hot"](i, on, off, depth, axis).astype(held_dtype(dtype)),
     "strided_slice": _slice,
     "take": _take,
     "embedding": lambda table, indices: np.take(table, indices, 0),
@@ -174,9 +170,7 @@ TOPI: dict[str, Callable[..., Any]] = {
         )
         for count in ("", "1d", "3d")
     },
-    **{
-        f"nn.{name}": _convolution() for name in ("conv1d", "conv2d", "conv3d", "conv2d_nchw", "conv3d_ncdhw")
-    },
+    **{f"nn.{name}": _convolution() for name in ("conv1d", "conv2d", "conv3d", "conv2d_nchw", "conv3d_ncdhw")},
     **{f"nn.{name}": _convolution() for name in ("group_conv1d_ncw", "group_conv2d_nchw")},
     **{f"nn.{name}": _convolution("NWC", "WIO") for name in ("conv1d_nwc", "group_conv1d_nwc")},
     **{f"nn.{name}": _convolution("NHWC", "HWIO") for name in ("conv2d_nhwc", "group_conv2d_nhwc")},
@@ -186,15 +180,13 @@ TOPI: dict[str, Callable[..., Any]] = {
     **{f"nn.{name}": _transposed for name in ("conv2d_transpose_nchw", "group_conv1d_transpose_ncw")},
     **{f"nn.{name}": _transposed for name in ("group_conv2d_transpose_nchw", "group_conv3d_transpose_ncdhw")},
     **{f"image.resize{count}d": _resize for count in (1, 2, 3)},
-    "vision.roi_align": lambda x, r, size, scale, mode, *rest: OPS["vision.roi_align"](
-        x, r, size, scale, *rest, mode
-    ),
+    "vision.roi_align": lambda x, r, size, scale, mode, *rest: OPS["vision.roi_align"](x, r, size, scale, *rest, mode),
     "vision.roi_align_nhwc": lambda x, r, size, scale, mode, ratio, aligned: OPS["vision.roi_align"](
         x, r, size, scale, ratio, aligned, "NHWC", mode
     ),
-    "vision.multibox_transform_loc": lambda c, m, a, variances, clip, *rest: OPS[
-        "vision.multibox_transform_loc"
-    ](c, m, a, clip, rest[0], variances, rest[1]),
+    "vision.multibox_transform_loc": lambda c, m, a, variances, clip, *rest: OPS["vision.multibox_transform_loc"](
+        c, m, a, clip, rest[0], variances, rest[1]
+    ),
     "nn.lrn": lrn,
     "einsum": lambda subscripts, operand: OPS["einsum"](operand, subscripts),
 }
@@ -226,9 +218,7 @@ class TopiReference:
             else:
                 found = own(*values.values())
             several = isinstance(found, list | tuple)
-            parts = [
-                each.value if isinstance(each, Inexact) else each for each in (found if several else [found])
-            ]
+            parts = [each.value if isinstance(each, Inexact) else each for each in (found if several else [found])]
             return parts if several else parts[0]
 
         return call
@@ -277,8 +267,7 @@ def check(
     ]
     names = list(cases) if dtype not in types else sweep.turn(dtype, types, list(cases))
     groups = [
-        {name: cases[name] for name in names[first : first + TOGETHER]}
-        for first in range(0, len(names), TOGETHER)
+        {name: cases[name] for name in names[first : first + TOGETHER]} for first in range(0, len(names), TOGETHER)
     ]
     outputs = [{name: _listed(_built(case, tensors)) for name, case in group.items()} for group in groups]
     executable = rx.build(_module(tensors, outputs), opt_level=0)
@@ -292,20 +281,14 @@ def _symbols(dim: Any) -> list[str]:
 
 
 def _built(case: Any, tensors: Sequence[te.Tensor]) -> Any:
-    return (
-        _call(case[0], tensors, tensors) if isinstance(case, tuple) else _call(case, tensors, tensors, topi)
-    )
+    return _call(case[0], tensors, tensors) if isinstance(case, tuple) else _call(case, tensors, tensors, topi)
 
 
-def _call(
-    function: Callable[..., Any], tensors: Sequence[te.Tensor], values: Sequence[Any], *before: Any
-) -> Any:
+def _call(function: Callable[..., Any], tensors: Sequence[te.Tensor], values: Sequence[Any], *before: Any) -> Any:
     """Call a function on the values of the inputs that its parameters name, or on all if these have other names."""
     named = {each.name: value for each, value in zip(tensors, values, strict=True)}
     code = getattr(function, "__code__", None)
-    names = (
-        code.co_varnames[len(before) : code.co_argcount - len(function.__defaults__ or ())] if code else ()
-    )
+    names = code.co_varnames[len(before) : code.co_argcount - len(function.__defaults__ or ())] if code else ()
     return function(*before, *(map(named.get, names) if names and set(names) <= named.keys() else values))
 
 
@@ -367,9 +350,7 @@ def _compare(
             for mine, theirs in zip(have, want, strict=True):
                 message = f"{name} of {[a.shape for a in args]}"
                 assert mine.shape == np.shape(theirs), f"{message}: {mine.shape}, not {np.shape(theirs)}"
-                np.testing.assert_allclose(
-                    wide(mine), wide(np.asarray(theirs)), rtol=rtol, atol=atol, err_msg=message
-                )
+                np.testing.assert_allclose(wide(mine), wide(np.asarray(theirs)), rtol=rtol, atol=atol, err_msg=message)
 
 
 def _solved(sizes: Mapping[str, int]) -> dict[str, int]:

@@ -22,9 +22,7 @@ def exported(module: nn.Module, args: Arguments, dynamic_shapes: Any = None, **k
         return torch.export.export(module.eval(), args, kwargs or None, dynamic_shapes=dynamic_shapes)
 
 
-def compiled(
-    module: nn.Module, args: Arguments, dynamic_shapes: Any = None, **options: Any
-) -> CompiledProgram:
+def compiled(module: nn.Module, args: Arguments, dynamic_shapes: Any = None, **options: Any) -> CompiledProgram:
     """`module` exported for `args`, imported and built."""
     if isinstance(module, Calls) and dynamic_shapes is not None:
         dynamic_shapes = (tuple(dynamic_shapes),)  # it takes *args
@@ -34,9 +32,7 @@ def compiled(
         return compile_program(program, **options)
 
 
-def agree(
-    run: CompiledProgram, module: nn.Module, args: Arguments, rtol: float = 1e-4, atol: float = 1e-5
-) -> None:
+def agree(run: CompiledProgram, module: nn.Module, args: Arguments, rtol: float = 1e-4, atol: float = 1e-5) -> None:
     """Compare one call with that of the module; elements, dtypes, shapes and nesting must equal torch's."""
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch's, of statistics of one element

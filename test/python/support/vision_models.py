@@ -48,9 +48,7 @@ class Inverted(nn.Module):
         wide = 3 * inputs
         self.wider, self.deep = convolution(inputs, wide, 1), convolution(wide, wide, 3, stride, wide)
         self.narrow = convolution(wide, outputs, 1)
-        self.squeeze = (
-            nn.Sequential(nn.Conv2d(wide, 4, 1), nn.SiLU(), nn.Conv2d(4, wide, 1)) if squeeze else None
-        )
+        self.squeeze = nn.Sequential(nn.Conv2d(wide, 4, 1), nn.SiLU(), nn.Conv2d(4, wide, 1)) if squeeze else None
         self.active = F.silu if squeeze else F.relu6
         self.adds = stride == 1 and inputs == outputs
 

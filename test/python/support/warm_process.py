@@ -136,9 +136,7 @@ class WarmProcess:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.wait(0)
         if self.returncode is None:
-            with contextlib.suppress(
-                ProcessLookupError
-            ):  # it has ended, but the server's message has not arrived
+            with contextlib.suppress(ProcessLookupError):  # it has ended, but the server's message has not arrived
                 os.kill(self.pid, signal.SIGKILL)
             self.wait()
 

@@ -254,7 +254,5 @@ if __name__ == "__main__":
     preload()
     count = threads()
     if count > 1:
-        sys.exit(
-            f"warm_server: {count} threads after the imports; a child of a fork would have only one of them"
-        )
+        sys.exit(f"warm_server: {count} threads after the imports; a child of a fork would have only one of them")
     Server(socket.socket(fileno=int(sys.argv[1]))).serve()

@@ -285,9 +285,7 @@ def test_sums_and_products_commute(x: Tree, y: Tree) -> None:
 
 @ON_RANDOM_INPUT
 @given(TREES, st.dictionaries(st.sampled_from(NAMES), TREES), VALUES)
-def test_substitution_commutes_with_evaluation(
-    tree: Tree, trees: dict[str, Tree], values: dict[str, int]
-) -> None:
+def test_substitution_commutes_with_evaluation(tree: Tree, trees: dict[str, Tree], values: dict[str, int]) -> None:
     dim = parsed(tree)
     mapping = {name: parsed(t) for name, t in trees.items()}
     inner = {name: value(trees[name], values) if name in trees else values[name] for name in NAMES}
@@ -314,9 +312,7 @@ def test_bounds_hold(tree: Tree, limits: dict[str, tuple[int, int | None]], valu
 
 
 def inside(point: dict[str, int], limits: dict[str, tuple[int, int | None]]) -> bool:
-    return all(
-        low <= point[name] and (high is None or point[name] <= high) for name, (low, high) in limits.items()
-    )
+    return all(low <= point[name] and (high is None or point[name] <= high) for name, (low, high) in limits.items())
 
 
 @ON_RANDOM_INPUT

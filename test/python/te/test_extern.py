@@ -25,9 +25,7 @@ def _sorted(x: Any, factor: int, values: Any, places: Any) -> None:
 
 def prim() -> rx.IRModule:
     x, y = te.placeholder((N, M), name="x"), te.placeholder((N, M), name="y")
-    return te.create_prim_func(
-        [x, y, te.compute((N, M), lambda i, j: x[i, j] * y[i, j], "product")], "product"
-    )
+    return te.create_prim_func([x, y, te.compute((N, M), lambda i, j: x[i, j] * y[i, j], "product")], "product")
 
 
 def chain(a: te.Tensor) -> tuple[te.Tensor, ...]:
@@ -40,9 +38,7 @@ def chain(a: te.Tensor) -> tuple[te.Tensor, ...]:
         dtype=["float32", "int64"],
     )
     c = te.compute(a.shape, lambda i, j: values[i, j] - b[i, j], "c")
-    squared = te.extern(
-        a.shape, [c, b], lambda ins, outs: te.call_prim(prim(), ins[0], ins[1], outs[0]), "squared"
-    )
+    squared = te.extern(a.shape, [c, b], lambda ins, outs: te.call_prim(prim(), ins[0], ins[1], outs[0]), "squared")
     return te.compute(a.shape, lambda i, j: squared[i, j] + places[i, j].astype("float32"), "last"), places
 
 
@@ -71,18 +67,10 @@ def test_extern_between_computes() -> None:
 
 def test_the_operation() -> None:
     a = te.placeholder((N, M), name="A")
-    e = te.extern(
-        (N,), [a], lambda ins, outs: te.call_packed("f", ins[0], outs[0]), "e", tag="t", attrs={"k": 1}
-    )
-    assert (
-        isinstance(e.op, te.ExternOp)
-        and e.op.input_tensors == [a]
-        and (e.shape, e.dtype) == ((N,), "float32")
-    )
+    e = te.extern((N,), [a], lambda ins, outs: te.call_packed("f", ins[0], outs[0]), "e", tag="t", attrs={"k": 1})
+    assert isinstance(e.op, te.ExternOp) and e.op.input_tensors == [a] and (e.shape, e.dtype) == ((N,), "float32")
     assert (e.op.tag, e.op.attrs) == ("t", {"k": 1})
-    with pytest.raises(
-        UnsupportedError, match=r"'e' is a te\.extern, which a prim func cannot call: emit it"
-    ):
+    with pytest.raises(UnsupportedError, match=r"'e' is a te\.extern, which a prim func cannot call: emit it"):
         te.create_prim_func([a, te.compute((N,), lambda i: e[i] + 1.0)])
 
 

@@ -131,9 +131,7 @@ def test_loops_without_blocks_are_computations_too() -> None:
     """The lowered form of tensor expressions with accesses of sums: a convolution with padding."""
     n = te.var("n")
     x, w = te.placeholder((n,), name="x"), te.placeholder((3,), name="w")
-    padded = te.compute(
-        (n + 2,), lambda i: te.if_then_else(te.all(i >= 1, i < n + 1), x[i - 1], 0.0), "padded"
-    )
+    padded = te.compute((n + 2,), lambda i: te.if_then_else(te.all(i >= 1, i < n + 1), x[i - 1], 0.0), "padded")
     k = te.reduce_axis((0, 3), "k")
     conv = te.compute((n,), lambda i: te.sum(padded[i + k] * w[k], axis=k), "conv")
     sch = tir.Schedule(te.create_prim_func([x, w, conv]))
@@ -224,9 +222,7 @@ def main(A: T.Buffer(("n",), "float32"), B: T.Buffer(("n",), "float32")):
         if A[i] > T.float32(0):
             B[i] = A[i]
 """
-    with pytest.raises(
-        UnsupportedError, match="prim func 'main' is no sequence of loop nests that fill buffers"
-    ):
+    with pytest.raises(UnsupportedError, match="prim func 'main' is no sequence of loop nests that fill buffers"):
         tir.Schedule(parse(source)).get_block("B")
 
 
@@ -285,9 +281,7 @@ def test_intrinsics_of_prim_funcs_that_do_not_fit() -> None:
     with pytest.raises(ArgumentError, match=r"'desc' is 3 .int., expected a prim func"):
         tir.TensorIntrin.register("three", 3, parse(WRITTEN))  # type: ignore[arg-type]  # tested here
     assert tir.TensorIntrin.get("tile_9x9", allow_missing=True) is None
-    with pytest.raises(
-        UnknownNameError, match=r"unknown tensor intrinsic 'tile_8x17'; did you mean 'tile_8x16'"
-    ):
+    with pytest.raises(UnknownNameError, match=r"unknown tensor intrinsic 'tile_8x17'; did you mean 'tile_8x16'"):
         tir.TensorIntrin.get("tile_8x17")
     sch = tir.Schedule(parse(PRODUCT))
     block = sch.get_block("product")

@@ -122,9 +122,7 @@ def test_blocks_whose_accesses_are_sums() -> None:
 
 
 def test_loops_stand_in_the_order_that_is_written() -> None:
-    sch = tir.Schedule(
-        parse(CONVOLUTION.replace("for i, j, r in T.grid(n, m, 3)", "for r, i, j in T.grid(3, n, m)"))
-    )
+    sch = tir.Schedule(parse(CONVOLUTION.replace("for i, j, r in T.grid(n, m, 3)", "for r, i, j in T.grid(3, n, m)")))
     kinds = [loop.axis.iter_type for loop in sch.get_loops(sch.get_block("conv"))]
     assert kinds == ["reduction", "data-parallel", "data-parallel"]
 
@@ -240,9 +238,7 @@ def main(x: T.Buffer(("n",), "float32"), y: T.Buffer(("n",), "float32"), z: T.Bu
     ],
 )
 def test_what_is_no_reduction(body: str, reason: str) -> None:
-    source = (
-        '@T.prim_func\ndef main(x: T.Buffer(("n", "k"), "float32"), y: T.Buffer(("n",), "float32")):\n' + body
-    )
+    source = '@T.prim_func\ndef main(x: T.Buffer(("n", "k"), "float32"), y: T.Buffer(("n",), "float32")):\n' + body
     with pytest.raises(UnsupportedError, match=reason):
         tir.Schedule(parse(source)).get_block("y")
 

@@ -202,9 +202,7 @@ CASES: list[tuple[str, str | None, str, Step]] = [
 @pytest.mark.parametrize(
     ("stage", "axis", "message", "step"), CASES, ids=[f"{n}-{c[2][:30]}" for n, c in enumerate(CASES)]
 )
-def test_an_invalid_step_names_stage_axis_and_reason(
-    stage: str, axis: str | None, message: str, step: Step
-) -> None:
+def test_an_invalid_step_names_stage_axis_and_reason(stage: str, axis: str | None, message: str, step: Step) -> None:
     example = Example()
     with pytest.raises(ScheduleError, match=message) as caught:
         step(example)
@@ -284,9 +282,7 @@ def test_a_stage_in_a_stage_without_loops_is_an_error() -> None:
 
 def test_what_is_no_schedule() -> None:
     example = Example()
-    with pytest.raises(
-        ArgumentError, match=r"create_schedule: A is an input; give the op of a computed tensor"
-    ):
+    with pytest.raises(ArgumentError, match=r"create_schedule: A is an input; give the op of a computed tensor"):
         te.create_schedule(example.a.op)
     with pytest.raises(ArgumentError, match=r"create_schedule: 3 .int. is no operation: give C.op"):
         te.create_schedule(3)  # type: ignore[arg-type]  # tested here

@@ -315,7 +315,5 @@ def test_a_loop_that_is_split_later_is_no_place_any_more() -> None:
     s = te.create_schedule(c.op)
     s[b].compute_at(s[c], c.op.axis[0])
     s[c].split(c.op.axis[0], factor=8)
-    with pytest.raises(
-        ScheduleError, match=r"s\[B\].compute_at\(s\[C\], i\): the axis i is no loop of C any more"
-    ):
+    with pytest.raises(ScheduleError, match=r"s\[B\].compute_at\(s\[C\], i\): the axis i is no loop of C any more"):
         loops(s, a, c)

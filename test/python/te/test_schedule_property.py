@@ -27,6 +27,4 @@ def test_random_schedules_compiled() -> None:
 def test_some_have_intrinsics() -> None:
     found = [random_schedules.scheduled(random_schedules.computation(seed), seed) for seed in SEEDS[::4]]
     assert sum(schedule.tensorized for schedule in found) > 10
-    assert sum("else:" in schedule.source for schedule in found) > 2, (
-        "some tiles may be smaller than an intrinsic"
-    )
+    assert sum("else:" in schedule.source for schedule in found) > 2, "some tiles may be smaller than an intrinsic"

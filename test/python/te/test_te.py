@@ -43,9 +43,7 @@ def run(mod: rx.IRModule, *args: Array) -> Any:
     return to_numpy(result) if hasattr(result, "shape") else [to_numpy(item) for item in result]
 
 
-def check(
-    mod: rx.IRModule, reference: Callable[..., Any], *cases: tuple[Array, ...], rtol: float = 1e-5
-) -> None:
+def check(mod: rx.IRModule, reference: Callable[..., Any], *cases: tuple[Array, ...], rtol: float = 1e-5) -> None:
     """All cases against NumPy; the script form reads back as the same module."""
     main = rx.build(mod)["main"]
     for args in cases:
@@ -85,9 +83,7 @@ def test_broadcast_and_transpose() -> None:
 
 
 @pytest.mark.parametrize("combiner", ["sum", "prod", "max", "min"])
-@pytest.mark.parametrize(
-    "dtype", sweep.quick(["float32", "float64", "int32", "uint8", "bfloat16"], "float32", "uint8")
-)
+@pytest.mark.parametrize("dtype", sweep.quick(["float32", "float64", "int32", "uint8", "bfloat16"], "float32", "uint8"))
 def test_reductions(combiner: str, dtype: str) -> None:
     """Over one axis and over all; an empty reduction gives the identity."""
 
@@ -174,9 +170,7 @@ def test_convolution_with_padding_and_stride() -> None:
         return torch.nn.functional.conv2d(torch.tensor(x), torch.tensor(w), stride=2, padding=1).numpy()
 
     mod = module(conv, rx.Tensor(("b", 3, "h", "w")), rx.Tensor((4, 3, 3, 3)))
-    check(
-        mod, reference, *((array(b, 3, h, h + 1), array(4, 3, 3, 3)) for b, h in [(1, 4), (2, 7)]), rtol=1e-4
-    )
+    check(mod, reference, *((array(b, 3, h, h + 1), array(4, 3, 3, 3)) for b, h in [(1, 4), (2, 7)]), rtol=1e-4)
 
 
 def test_gather_window_and_offset() -> None:
@@ -264,9 +258,7 @@ def test_equal_prim_funcs_are_one() -> None:
 def test_arguments_of_all_kinds() -> None:
     weights = array(4)
 
-    def function(
-        pair: list[te.Tensor], shape: tuple[Any, ...], scale: float, w: te.Tensor, *, shift: int
-    ) -> te.Tensor:
+    def function(pair: list[te.Tensor], shape: tuple[Any, ...], scale: float, w: te.Tensor, *, shift: int) -> te.Tensor:
         a, b = pair
         return te.compute(shape, lambda i: (a[i] + b[i]) * scale + w[i] + shift)
 

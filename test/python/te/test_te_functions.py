@@ -168,9 +168,7 @@ def test_operators_that_are_refused() -> None:
     a, b = te.placeholder((N, 3), name="A"), te.placeholder((N, 4), name="B")
     with pytest.raises(ShapeError, match=r"'\+' of tensors: shapes \(n, 3\) and \(n, 4\), dimension -1"):
         a + b
-    with pytest.raises(
-        ArgumentError, match=r"the element B\[i, 0\] beside the value is the tensor A.*A\[i, j\]"
-    ):
+    with pytest.raises(ArgumentError, match=r"the element B\[i, 0\] beside the value is the tensor A.*A\[i, j\]"):
         te.compute((N,), lambda i: b[i, 0] * a)
     with pytest.raises(ArgumentError, match=r"an operand is a NumPy array; hand it to emit_te"):
         a * np.ones(3, "f4")
@@ -233,12 +231,8 @@ def test_arg_max_by_a_reducer_of_your_own() -> None:
 def test_reducers_that_are_refused() -> None:
     a = te.placeholder((N, 3), name="A")
     k = te.reduce_axis((0, 3), "k")
-    pair = te.comm_reducer(
-        lambda x, y: (x[0] + y[0], x[1] + y[1]), lambda s, t: (te.const(0, s), te.const(0, t))
-    )
-    with pytest.raises(
-        ArgumentError, match=r"the reduction 'reduce' has 2 results: give all of them, each once"
-    ):
+    pair = te.comm_reducer(lambda x, y: (x[0] + y[0], x[1] + y[1]), lambda s, t: (te.const(0, s), te.const(0, t)))
+    with pytest.raises(ArgumentError, match=r"the reduction 'reduce' has 2 results: give all of them, each once"):
         te.compute((N,), lambda i: pair((a[i, k], a[i, k]), axis=k)[0])
     with pytest.raises(ArgumentError, match=r"'fcombine' gives 1 values for 2"):
         te.comm_reducer(lambda x, y: x[0], lambda s, t: (0, 0))((a[0, k], a[0, k]), axis=k)

@@ -104,9 +104,7 @@ def test_mistakes() -> None:
         with pytest.raises(error, match=message):
             make()
     inner = te.compute((M, N), lambda t, i: STATE[t - 1, i], "inner")
-    with pytest.raises(
-        ArgumentError, match=r"'update' reads inner\[\(t - 1\), i\]: .* at the step itself, t"
-    ):
+    with pytest.raises(ArgumentError, match=r"'update' reads inner\[\(t - 1\), i\]: .* at the step itself, t"):
         te.scan(INIT, update(lambda t, i: inner[t - 1, i]), STATE)
     flat = te.compute((N,), lambda i: STATE[0, i], "flat")
     with pytest.raises(ShapeError, match="'flat' reads the state, so that its first dimension is the step"):

@@ -77,8 +77,6 @@ def test_mistakes() -> None:
             rx.te_tensor(d)
         with pytest.raises(ArgumentError, match=r"reads the placeholder other.* with te_tensor"):
             bb.emit(te.compute(("n",), lambda i: other[i]))
-        with pytest.raises(
-            ArgumentError, match="emit: the tensor other is a placeholder: compute something of it"
-        ):
+        with pytest.raises(ArgumentError, match="emit: the tensor other is a placeholder: compute something of it"):
             bb.emit(other)
         bb.emit_func_output(x)

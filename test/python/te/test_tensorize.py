@@ -263,9 +263,7 @@ def add(x: T.Buffer((4, "d"), "float32"), y: T.Buffer((4,), "float32")):
         y[i] += x[i, r]
 """
     anywhere = te.decl_buffer((4, "d"), "float32", "x", strides=[te.var("a"), te.var("b")])
-    sums = te.decl_tensor_intrin(
-        y, lambda ins, outs: (None, None, parse(update)), "sums", binds={x: anywhere}
-    )
+    sums = te.decl_tensor_intrin(y, lambda ins, outs: (None, None, parse(update)), "sums", binds={x: anywhere})
     a = te.placeholder((K, N), name="A")
     k = te.reduce_axis((0, K), "k")
     c = te.compute((N,), lambda i: te.sum(a[k, i], axis=k), "C")
@@ -421,7 +419,5 @@ def test_results_are_those_of_the_loops(built: tuple[dict[str, Case], Any], name
         results = [np.full(dims(t), 77, t.dtype) for t in outputs]
         function(*given, *results)
         expected = case.reference(*given)
-        for ours, theirs in zip(
-            results, expected if isinstance(expected, tuple) else [expected], strict=True
-        ):
+        for ours, theirs in zip(results, expected if isinstance(expected, tuple) else [expected], strict=True):
             np.testing.assert_array_equal(ours, theirs, err_msg=f"{name}, {sizes}")

@@ -122,16 +122,12 @@ def test_loops_of_other_numbers() -> None:
     s, c, tensors = product()
     dot = te.decl_tensor_intrin(te.intrin.dot().op, alone(), "dot_alone")
     s[c].reorder(inner(s, c, 4), inner(s, c, 3))
-    with pytest.raises(
-        ScheduleError, match=r"the loop r of the reduction is outside of j_inner, .*no update"
-    ) as error:
+    with pytest.raises(ScheduleError, match=r"the loop r of the reduction is outside of j_inner, .*no update") as error:
         s[c].tensorize(inner(s, c, 4), dot)
     assert error.value.axis == "j_inner"
     s, c, tensors = product()
     s[c].tensorize(inner(s, c), "dot_float32")
-    assert lowering(s, tensors) == (
-        "its loops run along 2 axes (i, j), and those of the intrinsic along 0 (none)"
-    )
+    assert lowering(s, tensors) == ("its loops run along 2 axes (i, j), and those of the intrinsic along 0 (none)")
 
 
 def alone() -> Any:
@@ -203,9 +199,7 @@ def test_stages_without_these_loops() -> None:
     s = te.create_schedule(e.op)
     s[d].tensorize(d.op.axis[1], plus)
     s[d].compute_inline()
-    with pytest.raises(
-        ScheduleError, match=r"s\[D\].tensorize\(j, plus\): D is computed inline, without loops"
-    ):
+    with pytest.raises(ScheduleError, match=r"s\[D\].tensorize\(j, plus\): D is computed inline, without loops"):
         te.lower(s, [*tensors[:2], e])
     with pytest.raises(ScheduleError, match="D has a schedule already"):
         s[d].compute_root()

@@ -57,9 +57,7 @@ def test_libraries_and_bytecode(folder: Path, tmp_path: Path) -> None:
         assert relax_compile(str(folder / source), "-o", str(library)).stderr == b""
         assert set(inspect_library(library).facts["functions"]) == {"main"}
     library = tmp_path / "scale.a"
-    relax_compile(
-        str(folder / "model.py"), "--entry", "scale", "--target", "cpu -mcpu=x86-64", "-o", str(library)
-    )
+    relax_compile(str(folder / "model.py"), "--entry", "scale", "--target", "cpu -mcpu=x86-64", "-o", str(library))
     facts = json.loads(relax_compile("--inspect", "--json", str(library)).stdout)
     assert set(facts["functions"]) == {"scale"}
     assert facts["targets"] == ["cpu -mcpu=x86-64"]

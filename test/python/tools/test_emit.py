@@ -143,9 +143,7 @@ def test_bad_arguments(module: rx.IRModule) -> None:
     wrong: tuple[Any, ...] = (-1, 4, "2")
     for call in (emit.assembly, emit.object_file):
         for level in wrong:
-            with pytest.raises(
-                ArgumentError, match=f"'opt_level' is {level!r}, expected an integer from 0 to 3"
-            ):
+            with pytest.raises(ArgumentError, match=f"'opt_level' is {level!r}, expected an integer from 0 to 3"):
                 call(module, opt_level=level)
 
 

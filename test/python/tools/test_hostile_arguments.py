@@ -181,11 +181,7 @@ CASES = (
     *(("opt", (option, "good.mlir")) for option in OPT),
     *(("compile", ("-o", "x.so", *option.split("=", 1), "good.mlir")) for option in COMPILE),
     *(("run", ("good.mlir", *option.split("=", 1))) for option in RUN),
-    *(
-        ("run", ("good.mlir", "--random", "n=3", *option.split("=", 1)))
-        for option in RUN
-        if "random" not in option
-    ),
+    *(("run", ("good.mlir", "--random", "n=3", *option.split("=", 1))) for option in RUN if "random" not in option),
     *(("tune", ("good.mlir", *option.split("=", 1))) for option in TUNE),
 )
 
@@ -207,8 +203,6 @@ def test_no_argument_leads_to_an_internal_error(
             code = end.code
         said = capfd.readouterr()
         text = said.out + said.err
-        if any(word in text for word in ("internal error", "crashed", "Traceback")) or (
-            code and not text.strip()
-        ):
+        if any(word in text for word in ("internal error", "crashed", "Traceback")) or (code and not text.strip()):
             found.append(f"{tool} {arguments}: {code}: {text[-300:]}")
     assert not found, "\n".join(found)

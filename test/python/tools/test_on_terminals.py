@@ -159,9 +159,7 @@ def test_progress(folder: Path, tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
-@pytest.mark.parametrize(
-    ("ending", "own"), [("so", ("linking",)), ("vmexec", ("explicit-memory", "vm", "writing"))]
-)
+@pytest.mark.parametrize(("ending", "own"), [("so", ("linking",)), ("vmexec", ("explicit-memory", "vm", "writing"))])
 def test_sizes_and_phases_in_a_pipe(folder: Path, tmp_path: Path, ending: str, own: tuple[str, ...]) -> None:
     library = tmp_path / f"model.{ending}"
     done = in_pipe([*COMPILE, str(folder / "model.mlir"), "-v", "--no-cache", f"-o{library}"])

@@ -27,9 +27,7 @@ def test_success_is_zero() -> None:
     assert (warm.returncode, warm.stdout, warm.stderr) == (0, done.stdout, b"")
 
 
-@pytest.mark.parametrize(
-    "data", [b"foo", b"\xff\xfe\x00", b"ML\xefR\x0d\x01", b"module {", b'"' * 9, b"(" * 5000]
-)
+@pytest.mark.parametrize("data", [b"foo", b"\xff\xfe\x00", b"ML\xefR\x0d\x01", b"module {", b'"' * 9, b"(" * 5000])
 def test_bad_input_is_one_without_a_trace(data: bytes) -> None:
     done = relax_opt(data=data)
     assert done.returncode == 1
@@ -66,8 +64,7 @@ def test_internal_error_is_one_line(capfd: pytest.CaptureFixture[str]) -> None:
     out, err = capfd.readouterr()
     assert out == ""
     assert err == (
-        "tool: internal error while the test ran: KeyError: 'surprise' "
-        "(set RELAX_MLIR_TRACEBACK=1 for the trace)\n"
+        "tool: internal error while the test ran: KeyError: 'surprise' (set RELAX_MLIR_TRACEBACK=1 for the trace)\n"
     )
 
 

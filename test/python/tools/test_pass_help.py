@@ -15,9 +15,7 @@ def test_sources_say_what_the_classes_do() -> None:
     """A type of an option is shown without its module."""
     table = summaries()
     assert table == {
-        name: summary._replace(
-            options=[(o, re.sub(r"\b[a-z_.]+\.(?=[A-Z])", "", k), d) for o, k, d in summary.options]
-        )
+        name: summary._replace(options=[(o, re.sub(r"\b[a-z_.]+\.(?=[A-Z])", "", k), d) for o, k, d in summary.options])
         for name, summary in ((name, summary_of(registry.pass_class(name))) for name in registry.PASSES)
     }
 

@@ -53,9 +53,7 @@ class Printing:
 @pytest.mark.parametrize(("text", "bytecode", "kind"), [(OTHER, TEXT, "textual"), (TEXT, OTHER, "bytecode")])
 def test_another_module_comes_back(text: str, bytecode: str, kind: str) -> None:
     module: Any = Printing(text, bytecode)
-    with pytest.raises(
-        VerifyError, match=rf"{kind} round-trip: .* differs\n  before: .*\"f\".*\n  after:  .*\"g\""
-    ):
+    with pytest.raises(VerifyError, match=rf"{kind} round-trip: .* differs\n  before: .*\"f\".*\n  after:  .*\"g\""):
         verify_roundtrip(module, dialect.context)
     verify_roundtrip(Printing(TEXT, TEXT), dialect.context)  # type: ignore[arg-type]  # prints like a module
 

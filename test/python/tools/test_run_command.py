@@ -71,9 +71,7 @@ class Model:
 
 
 @pytest.mark.parametrize("model", ["prims.py:Model", "prims.so", "prims.vmexec"])
-def test_what_prim_funcs_write_is_the_result(
-    tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_prim_funcs_write_is_the_result(tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("prims.py").write_text(PRIM_FUNCS)
     a = np.float32([3, -2, 0, np.inf])
@@ -104,17 +102,13 @@ def test_donated_parameters_are_results(tmp_path: Path) -> None:
     (tmp_path / "cache.mlir").write_text(str(parse(CACHE)))
     given = {"x": np.ones((1, 2), "f4"), "cache": np.zeros((3, 2), "f4"), "y": np.float32(5)}
     np.savez(tmp_path / "in.npz", **given)  # type: ignore[arg-type]  # NumPy's stub takes no mapping of arrays
-    relax_run(
-        str(tmp_path / "cache.mlir"), "--input", str(tmp_path / "in.npz"), "-o", str(tmp_path / "out.npz")
-    )
+    relax_run(str(tmp_path / "cache.mlir"), "--input", str(tmp_path / "in.npz"), "-o", str(tmp_path / "out.npz"))
     written = np.load(tmp_path / "out.npz")
     assert sorted(written) == ["cache", "result"] and written["result"] == 7
     np.testing.assert_array_equal(written["cache"], [[0, 0], [1, 1], [0, 0]])
 
 
-@pytest.mark.parametrize(
-    "model", sweep.quick(["model.mlir", "model.so", "model.vmexec"], "model.so", "model.vmexec")
-)
+@pytest.mark.parametrize("model", sweep.quick(["model.mlir", "model.so", "model.vmexec"], "model.so", "model.vmexec"))
 def test_arrays_in_and_out(folder: Path, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     out = tmp_path / "out.npz"
@@ -136,11 +130,7 @@ def test_random_arguments(folder: Path, model: str, tmp_path: Path, monkeypatch:
     monkeypatch.chdir(folder)
     relax_run(model, "mixed", "--random", "n=3,k=5", "--random", "c=7", "-o", str(tmp_path / "out.npz"))
     found = np.load(tmp_path / "out.npz")
-    assert (
-        found["result0"].dtype == np.int32
-        and set(found["result0"]) <= {1, 2}
-        and found["result0"].shape == (6,)
-    )
+    assert found["result0"].dtype == np.int32 and set(found["result0"]) <= {1, 2} and found["result0"].shape == (6,)
     assert tuple(found["result1"]) == (3, 5)
     assert found["result2"].shape == () and int(found["result3"]) == 7
     once = relax_run(model, "scale", "--input", "x=x.npy", "--random", "n=3", "--seed", "4").stdout
@@ -154,9 +144,7 @@ def test_times_and_traces(folder: Path, tmp_path: Path, monkeypatch: pytest.Monk
         "model.so", "scale", "--symbols", "n=1:64,m=8", "--time", "0.05", "--plot", str(tmp_path / "t.svg")
     )
     rows = [line.split() for line in text.stdout.decode().splitlines()]
-    assert [row[:2] for row in rows if row and row[0].isdecimal()] == [
-        [str(n), "8"] for n in (1, 2, 4, 8, 16, 32, 64)
-    ]
+    assert [row[:2] for row in rows if row and row[0].isdecimal()] == [[str(n), "8"] for n in (1, 2, 4, 8, 16, 32, 64)]
     assert "<svg" in (tmp_path / "t.svg").read_text()
     one = relax_run("model.vmexec", "scale", "--input", "both.npz", "--time", "0.01").stdout.decode()
     assert "median us" in one
@@ -234,8 +222,6 @@ def test_mistakes(folder: Path, arguments: tuple[str, ...], monkeypatch: pytest.
 
 def test_help() -> None:
     text = relax_run("--help").stdout.decode()
-    assert all(
-        option in text for option in ("--input", "--random", "--symbols", "--compare", "--time", "--threads")
-    )
+    assert all(option in text for option in ("--input", "--random", "--symbols", "--compare", "--time", "--threads"))
     assert max(map(len, text.splitlines())) <= 80
     assert relax_run("--version").stdout.startswith(b"relax-run ")

@@ -104,9 +104,7 @@ def test_reads_every_module(tool: str) -> None:
     texts = [text for text, _ in found]
     assert len(texts) > 60
     others: list[str] = []
-    if (
-        tool == TOOLS["the bindings' wheel"]
-    ):  # it lacks some of MLIR's dialects, and takes one op of math for another
+    if tool == TOOLS["the bindings' wheel"]:  # it lacks some of MLIR's dialects, and takes one op of math for another
         others = ANY_OP
         found = [(text, flat) for text, flat in found if '"math.' not in text]
         texts = [text for text, _ in found]
@@ -162,9 +160,7 @@ def test_rejects_what_the_file_forbids(tool: str) -> None:
     with pytest.raises(AssertionError, match="expects exactly 2 operands"):
         mlir_opt(tool, [f'{empty}"relax.add"(%0) : (tensor<2xf32>) -> tensor<2xf32>'], *BY_IRDL)
     with pytest.raises(AssertionError, match="expected base attribute"):
-        mlir_opt(
-            tool, [f'{empty}"relax.astype"(%0) {{dtype = 3}} : (tensor<2xf32>) -> tensor<2xf32>'], *BY_IRDL
-        )
+        mlir_opt(tool, [f'{empty}"relax.astype"(%0) {{dtype = 3}} : (tensor<2xf32>) -> tensor<2xf32>'], *BY_IRDL)
 
 
 REPEATED = """func.func @f(%a: i32) -> i32 {
@@ -186,9 +182,7 @@ def replay(path: Path, *flags: str) -> subprocess.CompletedProcess[str]:
 def test_replays_reproducers(tmp_path: Path) -> None:
     """Reproducers of pipelines of MLIR's own passes, with all options of our reproducers."""
     module = rx.IRModule.parse(REPEATED)
-    recipe = Recipe(
-        "builtin.module(func.func(cse))", True, 1, ("canonicalize",), (), {"pass.verify_each": False}
-    )
+    recipe = Recipe("builtin.module(func.func(cse))", True, 1, ("canonicalize",), (), {"pass.verify_each": False})
     path = write_reproducer(module.mlir, recipe, "cse", str(tmp_path))
     assert read_recipe(path.read_text(), "r")[0] == recipe
     done = replay(path)
@@ -234,9 +228,7 @@ def test_reads_bytecode(tmp_path: Path) -> None:
     command = ["-m", "relax_mlir.tools.opt", str(source), "--emit-bytecode", f"-o{path}"]
     assert warm_process.run(command, b"").returncode == 0
     assert MLIR_OPT is not None
-    done = subprocess.run(
-        [MLIR_OPT, str(path), "--cse"], capture_output=True, text=True, timeout=60, check=False
-    )
+    done = subprocess.run([MLIR_OPT, str(path), "--cse"], capture_output=True, text=True, timeout=60, check=False)
     if done.returncode:  # its version may be older than that of the file
         assert "bytecode version" in done.stderr
     else:

@@ -237,9 +237,7 @@ def tuned(folder: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_schedules_are_tuned(
-    folder: Path, tuned: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_schedules_are_tuned(folder: Path, tuned: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """relax-compile, relax-run and relax-opt use the best values for schedules; for other targets, the default ones."""
     monkeypatch.chdir(folder)
     command = ["both.py", "--emit=calls"]
@@ -285,9 +283,7 @@ def test_strategies_of_files(folder: Path, tmp_path: Path, monkeypatch: pytest.M
     options = ["--input", str(tmp_path / "x.npy"), "--compare", str(tmp_path / "y.npz")]
     assert b"close" in tool("run_command", "model.mlir", *options, "--strategies", "mine.py").stdout
     for name in ("compile_command", "run_command"):
-        done = tool(
-            name, *command[: 2 if name == "compile_command" else 1], "--strategies", "raises.py", code=1
-        )
+        done = tool(name, *command[: 2 if name == "compile_command" else 1], "--strategies", "raises.py", code=1)
         assert b"plugin 'raises.py' fails" in done.stderr and b"ZeroDivisionError" in done.stderr
 
 
@@ -418,11 +414,7 @@ def test_tables_of_sizes_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
         TaskOutcome(task, None, "it failed", (0.0,)),
     ]
     tune_driver.show_outcomes(outcomes)
-    lines = [
-        line.rstrip()
-        for line in capsys.readouterr().out.splitlines()
-        if "doubled" in line or "otherwise" in line
-    ]
+    lines = [line.rstrip() for line in capsys.readouterr().out.splitlines() if "doubled" in line or "otherwise" in line]
     assert lines[0].split() == ["doubled", "where", "n", "<=", "64:", "tile=4", "2.25", "5", "1"]
     assert lines[1].split() == ["otherwise:", "tile=8"]
     assert lines[2].split() == ["doubled", *["nothing", "better", "was", "found"], "1.01", "3", "0"]

@@ -103,9 +103,7 @@ def test_broadcasting_functions_of_floats() -> None:
 @pytest.mark.parametrize("dtype", ["int32", "uint8", "int64"])
 def test_broadcasting_functions_of_integers(dtype: str) -> None:
     names = ("add", "subtract", "multiply", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor")
-    cases = {
-        name: lambda t, x, y, n=name: getattr(t, n)(x, y) for name in (*names, "left_shift", "right_shift")
-    }
+    cases = {name: lambda t, x, y, n=name: getattr(t, n)(x, y) for name in (*names, "left_shift", "right_shift")}
     for name in ("floor_divide", "floor_mod", "mod", "trunc_mod", "divide", "trunc_divide"):
         cases[name] = lambda t, x, y, n=name: getattr(t, n)(x, t.maximum(y, 1))
     inputs = [[random(shape, dtype), np.abs(random((shape[1],), dtype, 3)).astype(dtype)] for shape in SHAPES]
@@ -252,9 +250,7 @@ def test_long_sums_of_16_bits(dtype: str) -> None:
         "softmax": lambda t, x: t.nn.softmax(x),
         "log_softmax": lambda t, x: t.nn.log_softmax(x),
         "rms": lambda t, x: t.nn.rms_norm(x, t.full(x.shape[1:], dtype, 1), 1),
-        "layer norm": lambda t, x: t.nn.layer_norm(
-            x, t.full(x.shape[1:], dtype, 1), t.full(x.shape[1:], dtype, 0), 1
-        ),
+        "layer norm": lambda t, x: t.nn.layer_norm(x, t.full(x.shape[1:], dtype, 1), t.full(x.shape[1:], dtype, 0), 1),
         "product": lambda t, x: t.matmul(x, x, False, True),
         "einsum": lambda t, x: t.einsum("ij,ij->i", x, x),
         "tensordot": lambda t, x: t.tensordot(x, x, ((1,), (1,))),
@@ -290,9 +286,7 @@ def test_images_and_places_of_16_bits(dtype: str) -> None:
         "max": lambda t, y: t.max(y, 1),
         "prod": lambda t, y: t.prod(y, 1),
         "one_hot": lambda t, i: t.one_hot(i, 1, 0, 3, -1, dtype),
-        "group norm": lambda t, x: t.nn.group_norm(
-            x, t.full((2,), dtype, 1), t.full((2,), dtype, 0), 2, 1, [2, 3]
-        ),
+        "group norm": lambda t, x: t.nn.group_norm(x, t.full((2,), dtype, 1), t.full((2,), dtype, 0), 2, 1, [2, 3]),
     }
     inputs = [
         [random((n, 2, h, v), dtype), np.arange(k) - 1, random((n, m), dtype), random((3, 2, 3, 3), dtype, 1)]

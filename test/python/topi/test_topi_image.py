@@ -339,13 +339,10 @@ def test_suppression_of_all_classes() -> None:
 
 def test_boxes_of_anchors() -> None:
     cases: dict[str, Any] = {
-        str(how): lambda t, c, m, a, how=how: t.vision.multibox_transform_loc(
-            c, m, a, (0.1, 0.2, 0.3, 0.4), *how
-        )
+        str(how): lambda t, c, m, a, how=how: t.vision.multibox_transform_loc(c, m, a, (0.1, 0.2, 0.3, 0.4), *how)
         for how in ((False, 0.0, True), (True, 0.3, False))
     }
     inputs = [
-        [random((b, k, n)), random((b, 4 * n)) / 4, np.abs(random((1, n, 4))) / 4]
-        for b, k, n in ((2, 3, 5), (1, 1, 1))
+        [random((b, k, n)), random((b, 4 * n)) / 4, np.abs(random((1, n, 4))) / 4] for b, k, n in ((2, 3, 5), (1, 1, 1))
     ]
     check("c: b c n, m: b 4*n, a: 1 n 4", cases, inputs=inputs, tolerance=1e-4)

@@ -309,9 +309,7 @@ def test_cumulative(dtype: str) -> None:
 
 def test_cumulative_of_many_small_floats() -> None:
     """Sums of 16-bit floats continue to grow when an addend is smaller than the spacing of the total."""
-    check(
-        "x: n float16", {"ones": lambda t, x: t.cumsum(x, 0)}, inputs=[[np.ones(3000, "f2")]], tolerance=1e-3
-    )
+    check("x: n float16", {"ones": lambda t, x: t.cumsum(x, 0)}, inputs=[[np.ones(3000, "f2")]], tolerance=1e-3)
 
 
 def test_scatter() -> None:
@@ -420,17 +418,13 @@ def test_einsum() -> None:
     cases: dict[str, Any] = {}
     for text, which in EINSUMS.items():
 
-        def build(
-            t: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, text: str = text, which: str = which
-        ) -> Any:
+        def build(t: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, text: str = text, which: str = which) -> Any:
             named = {"a": a, "b": b, "c": c, "d": d, "e": e, "f": f}
             return t.einsum(text, *(named[w] if w != "g" else t.transpose(d, (2, 0, 1)) for w in which))
 
         cases[text] = build
     shapes = "a: n h, b: h w, c: n n, d: n n w, e: 1 w n, f: k w"
-    check(
-        shapes, cases, ((3, 4, 5, 2), (1, 1, 1, 1), (0, 2, 3, 1), (2, 0, 3, 2), (2, 3, 0, 3)), tolerance=1e-4
-    )
+    check(shapes, cases, ((3, 4, 5, 2), (1, 1, 1, 1), (0, 2, 3, 1), (2, 0, 3, 2), (2, 3, 0, 3)), tolerance=1e-4)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "int32"])

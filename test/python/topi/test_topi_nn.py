@@ -137,9 +137,7 @@ def test_groups_and_channels_by_themselves() -> None:
         "depthwise": (lambda x, c: topi.nn.depthwise_conv2d_nchw(x, c, (1, 2), (1, 0), 1), depthwise),
         "float64": (
             lambda x, g: topi.nn.conv(x, g, 1, 1, 1, 2, "float64"),
-            lambda x, g: F.conv2d(
-                torch.tensor(x).double(), torch.tensor(g).double(), None, 1, 1, 1, 2
-            ).numpy(),
+            lambda x, g: F.conv2d(torch.tensor(x).double(), torch.tensor(g).double(), None, 1, 1, 1, 2).numpy(),
         ),
     }
     check("x: n 4 h w, g: 6 2 3 3, c: 4 2 3 1", cases, ((2, 7, 5), (1, 3, 3)), tolerance=1e-4)
@@ -266,12 +264,8 @@ def test_adaptive_pooling(dtype: str) -> None:
             cases[f"{kind} {size}"] = lambda t, x, k=kind, s=size: t.nn.adaptive_pool(x, s, k)
         cases[f"{kind} of all"] = lambda t, x, k=kind: t.nn.adaptive_pool(x, (H, W), k)
         cases[f"{kind} symbols"] = lambda t, x, k=kind: t.nn.adaptive_pool(x, (W, C), k)
-        cases[f"{kind} NHWC"] = lambda t, x, k=kind: t.nn.adaptive_pool(
-            t.transpose(x, (0, 2, 3, 1)), 2, k, "NHWC"
-        )
-        cases[f"{kind} 1d"] = lambda t, x, k=kind: t.nn.adaptive_pool1d(
-            t.reshape(x, (N, C, H * W)), 4, k, "NCW"
-        )
+        cases[f"{kind} NHWC"] = lambda t, x, k=kind: t.nn.adaptive_pool(t.transpose(x, (0, 2, 3, 1)), 2, k, "NHWC")
+        cases[f"{kind} 1d"] = lambda t, x, k=kind: t.nn.adaptive_pool1d(t.reshape(x, (N, C, H * W)), 4, k, "NCW")
         cases[f"{kind} 3d"] = lambda t, y, k=kind: t.nn.adaptive_pool3d(y, (2, 3, 2), k, "NCDHW")
     tolerance = {"float16": 2e-2, "bfloat16": 6e-2}.get(dtype, 1e-5)
     sizes = ((2, 3, 7, 10), (1, 1, 1, 1), (1, 2, 4, 13))
@@ -300,9 +294,7 @@ def test_lstm(dtype: str) -> None:
 
     def reference(proj: bool = False, reverse: bool = False, plain: bool = False) -> Any:
         def compute(*arrays: Any) -> Any:
-            given = {
-                name: torch.tensor(array.astype("f8")) for name, array in zip(names, arrays, strict=True)
-            }
+            given = {name: torch.tensor(array.astype("f8")) for name, array in zip(names, arrays, strict=True)}
             net = torch.nn.LSTM(given["x"].shape[2], 3, proj_size=2 if proj else 0, dtype=torch.float64)
             keys = ["weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0"]
             own = [given[name] for name in ("wi", "wp" if proj else "wh", "bi", "bh")]
@@ -337,9 +329,7 @@ def test_lstm(dtype: str) -> None:
             reference(proj=True),
         ),
         "another order": (
-            lambda x, wi, wh, bi, bh, h, c: lstm(
-                x, *map(other, (wi, wh, bi, bh)), h, c, weight_layout="OGFI"
-            ),
+            lambda x, wi, wh, bi, bh, h, c: lstm(x, *map(other, (wi, wh, bi, bh)), h, c, weight_layout="OGFI"),
             reference(),
         ),
         "peepholes": (
@@ -484,9 +474,7 @@ def test_losses(dtype: str) -> None:
         weights = np.abs(random((c,), dtype)) + random((1,), dtype) ** 2
         inputs.append([random((n, c, k), dtype), targets, weights])
     tolerance = {"float16": 2e-2, "bfloat16": 6e-2}.get(dtype, 1e-5)
-    check(
-        "x: n c w, y: n w int64, w: c", cases, inputs=inputs, dtype=dtype, tolerance=tolerance, types=FLOATS
-    )
+    check("x: n c w, y: n w int64, w: c", cases, inputs=inputs, dtype=dtype, tolerance=tolerance, types=FLOATS)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

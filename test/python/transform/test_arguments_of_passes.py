@@ -38,9 +38,7 @@ UNVERIFIED = PassContext(config={"pass.verify_each": False})
 OPTIONS = {
     "bind-params": lambda: BindParams.of({"c": np.array(True)}),
     "bind-symbolic-vars": lambda: BindSymbolicVars.of({"n": 3}),
-    "fuse-ops-by-pattern": lambda: FuseOpsByPattern(
-        [("lib.matmul", is_op("relax.matmul")(wildcard(), wildcard()))]
-    ),
+    "fuse-ops-by-pattern": lambda: FuseOpsByPattern([("lib.matmul", is_op("relax.matmul")(wildcard(), wildcard()))]),
 }
 LATER = {"instrument-calls": ("memrefs", ""), "link-kernels": ("kernels", f"target='{TARGET}'")}
 """Passes that are not part of a named pipeline, the phase after which they run, and their options."""

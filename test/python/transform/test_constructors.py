@@ -56,18 +56,14 @@ def test_passes_take_and_give_modules() -> None:
     given = transform.Sequential(steps)(mod)
     assert isinstance(given, rx.IRModule) and "memory.alloc_tensor" in given.script()
     assert "vm.alloc_shape_heap" in transform.VMShapeLower()(transform.VMMemoryLower()(given)).script()
-    with pytest.raises(
-        ArgumentError, match=r"pass 'fold-constant': the module is 3 .int., expected an IRModule"
-    ):
+    with pytest.raises(ArgumentError, match=r"pass 'fold-constant': the module is 3 .int., expected an IRModule"):
         transform.FoldConstant()(3)  # type: ignore[type-var]  # wrong on purpose
 
 
 def test_print_ir(capsys: pytest.CaptureFixture[str]) -> None:
     mod = _module()
     before = mod.script()
-    transform.Sequential([transform.PrintIR("before"), transform.FoldConstant(), transform.PrintIR()]).apply_(
-        mod
-    )
+    transform.Sequential([transform.PrintIR("before"), transform.FoldConstant(), transform.PrintIR()]).apply_(mod)
     shown = capsys.readouterr().err
     assert shown.startswith(f"# before\n{before.rstrip()}\n") and shown.endswith(f"{mod.script().rstrip()}\n")
     lowered = transform.RelaxToTensors()(_module())

@@ -20,9 +20,7 @@ def test_decisions_have_the_loop_its_line_and_the_reason() -> None:
     with explain_loops() as report:
         rx.build(parse(SCRIPT), cache=False)
     assert report.decisions == [
-        LoopDecision(
-            "sums", "<script>:4:5", "vectorized", False, "'B' is stored where other iterations may access it"
-        ),
+        LoopDecision("sums", "<script>:4:5", "vectorized", False, "'B' is stored where other iterations may access it"),
         LoopDecision("sums", "<script>:6:5", "unroll", True, "4 iterations"),
     ]
     assert report.render() == (

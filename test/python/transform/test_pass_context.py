@@ -117,9 +117,7 @@ def test_failing_enter_exits_those_entered_in_order_and_clears() -> None:
 def test_failing_exit_stops_and_clears() -> None:
     events: list[str] = []
     outside = PassContext.current()
-    ctx = PassContext(
-        instruments=[Recorder("1", events), Recorder("2", events, "exit"), Recorder("3", events)]
-    )
+    ctx = PassContext(instruments=[Recorder("1", events), Recorder("2", events, "exit"), Recorder("3", events)])
     with pytest.raises(RuntimeError, match="2 fails in exit"), ctx:
         events.clear()
     assert events == ["1 exit", "2 exit"]
@@ -212,9 +210,7 @@ def test_names_are_a_list(key: str) -> None:
         "fold-constant",
         "cse",
     }
-    with pytest.raises(
-        ArgumentError, match=rf"'{key}' is the string 'fuse-ops', expected a list.*: \['fuse-ops'\]"
-    ):
+    with pytest.raises(ArgumentError, match=rf"'{key}' is the string 'fuse-ops', expected a list.*: \['fuse-ops'\]"):
         PassContext(**{key: "fuse-ops"})
     for wrong in (3, {"fuse-ops": 1}, [None], [["fuse-ops"]]):
         with pytest.raises(ArgumentError, match=f"PassContext: '{key}'"):
@@ -226,9 +222,7 @@ def test_names_are_a_list(key: str) -> None:
 
 
 def test_required_and_disabled_at_once() -> None:
-    with pytest.warns(
-        UserWarning, match="both required and disabled, and therefore disabled: fuse-ops"
-    ) as seen:
+    with pytest.warns(UserWarning, match="both required and disabled, and therefore disabled: fuse-ops") as seen:
         ctx = PassContext(required_pass=["fuse-ops", "cse"], disabled_pass=["FuseOps"])
     assert seen[0].filename == __file__
     assert not ctx.pass_enabled(PassInfo("fuse-ops")) and ctx.pass_enabled(PassInfo("cse", opt_level=3))
@@ -237,9 +231,7 @@ def test_required_and_disabled_at_once() -> None:
 
 @pytest.mark.parametrize("level", [-1, 4, 1.0, True, "2", None])
 def test_levels_that_there_are_not(level: object) -> None:
-    with pytest.raises(
-        ArgumentError, match=r"PassContext: 'opt_level' is .*, expected an integer from 0 to 3"
-    ):
+    with pytest.raises(ArgumentError, match=r"PassContext: 'opt_level' is .*, expected an integer from 0 to 3"):
         PassContext(opt_level=level)  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(ArgumentError, match="pass 'p': 'opt_level' is"):
         PassInfo("p", opt_level=level)  # type: ignore[arg-type]  # wrong on purpose

@@ -158,9 +158,7 @@ def test_failure_restores_the_module() -> None:
 @pytest.mark.parametrize("count", [17, 64, 5000])
 def test_failure_restores_elements_of_constants(count: int) -> None:
     """Including elements that printed modules omit, and locations."""
-    old, new = (
-        f"dense<[{', '.join(['1'] * (count - 1))}, {last}]> : tensor<{count}xi32>" for last in ("2", "3")
-    )
+    old, new = (f"dense<[{', '.join(['1'] * (count - 1))}, {last}]> : tensor<{count}xi32>" for last in ("2", "3"))
     module = parse(f'module {{ func.func private @f() attributes {{a = {old}}} loc("x") }}')
 
     @module_pass(name="mess")
@@ -264,10 +262,7 @@ def test_dump_and_reproducer(tmp_path: Path) -> None:
         MLIRPass("cse,one-shot-bufferize{bufferize-function-boundaries=true}").apply_(module)
     dump = caught.value.dump
     assert dump is not None and "test.op" in dump.read_text()
-    assert (
-        'pipeline: "builtin.module(one-shot-bufferize{bufferize-function-boundaries=true})"'
-        in dump.read_text()
-    )
+    assert 'pipeline: "builtin.module(one-shot-bufferize{bufferize-function-boundaries=true})"' in dump.read_text()
     assert caught.value.reproducer == f"relax-opt --run-reproducer {dump}"
     assert str(dump) in str(caught.value)
 
@@ -280,9 +275,7 @@ def test_dump_directory_from_the_environment(tmp_path: Path, monkeypatch: pytest
     assert caught.value.reproducer is None
 
 
-def test_without_dump_directory_the_whole_run_can_be_replayed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_dump_directory_the_whole_run_can_be_replayed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     module = parse(UNBUFFERISABLE, unregistered=True)
     before = str(module)

@@ -145,9 +145,7 @@ def test_project_and_upstream_passes_mix() -> None:
 
 
 def test_module_pass_inside_a_function_anchor() -> None:
-    with pytest.raises(
-        ParseError, match=r"'configured' runs on the module and cannot stand inside 'func\.func'"
-    ):
+    with pytest.raises(ParseError, match=r"'configured' runs on the module and cannot stand inside 'func\.func'"):
         parse_pipeline("func.func(configured)")
 
 

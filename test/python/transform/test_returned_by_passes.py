@@ -205,9 +205,7 @@ def test_function_pass_cannot_add_or_delete_functions() -> None:
         del mod["main"]
 
     mod = unary("main", R.negative)
-    with pytest.raises(
-        PassError, match=r"pass 'adds' failed: a pass on functions must not add.*added 'g'; a module"
-    ):
+    with pytest.raises(PassError, match=r"pass 'adds' failed: a pass on functions must not add.*added 'g'; a module"):
         adds(mod)
     with pytest.raises(PassError, match=r"pass 'deletes' failed.*deleted 'main'"):
         deletes(mod)

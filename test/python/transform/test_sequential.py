@@ -173,9 +173,7 @@ def test_a_sequence_of_nothing() -> None:
 
 
 def test_an_undefined_pass_in_a_sequence() -> None:
-    with pytest.raises(
-        ArgumentError, match=r"pass 1 is 'cse', expected a Pass; write transform\.get_pass\('cse'\)"
-    ):
+    with pytest.raises(ArgumentError, match=r"pass 1 is 'cse', expected a Pass; write transform\.get_pass\('cse'\)"):
         Sequential([MLIRPass("cse"), "cse"])  # type: ignore[list-item]  # wrong on purpose
     with pytest.raises(
         ArgumentError, match=r"pass 0 is <class .*FoldConstant'>, expected a Pass; write FoldConstant\(\)"
@@ -194,9 +192,7 @@ def test_an_undefined_pass_in_a_sequence() -> None:
 
 
 def test_passes_by_name() -> None:
-    assert (
-        transform.get_pass("fold-constant") == transform.get_pass("FoldConstant") == transform.FoldConstant()
-    )
+    assert transform.get_pass("fold-constant") == transform.get_pass("FoldConstant") == transform.FoldConstant()
     assert transform.get_pass("cse").info == MLIRPass("cse").info
     with pytest.raises(ArgumentError, match="get_pass: 'name' is 3"):
         transform.get_pass(3)  # type: ignore[arg-type]  # wrong on purpose

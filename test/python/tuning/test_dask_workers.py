@@ -93,9 +93,7 @@ def client(marks: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cl
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 1}),
         distributed_programs.hidden_torch(),
-        LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=":0", local_directory=folder
-        ) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", local_directory=folder) as cluster,
         Client(cluster) as client,
     ):
         client.register_worker_callbacks(partial(tuning_hooks.register, str(marks)))
@@ -155,9 +153,7 @@ def test_machines_that_do_not_fit(client: Client) -> None:
 
 
 def test_wrong_arguments(client: Client) -> None:
-    with pytest.raises(
-        ArgumentError, match=r"'client' is 3 \(int\), expected a distributed.Client, or an address"
-    ):
+    with pytest.raises(ArgumentError, match=r"'client' is 3 \(int\), expected a distributed.Client, or an address"):
         DaskWorkers(3)  # type: ignore[arg-type]  # tested here
     with pytest.raises(ArgumentError, match="'rounds' is 0, expected at least 1"):
         DaskWorkers(client, rounds=0)
@@ -171,9 +167,7 @@ def test_wrong_arguments(client: Client) -> None:
             workers.__enter__()
 
 
-@pytest.mark.parametrize(
-    "text", ["cpu", "cpu -mcpu=haswell -num-threads=3", "cpu -mcpu=cortex-a72", "cpu -mattr=-avx"]
-)
+@pytest.mark.parametrize("text", ["cpu", "cpu -mcpu=haswell -num-threads=3", "cpu -mcpu=cortex-a72", "cpu -mattr=-avx"])
 def test_targets_mean_the_same_everywhere(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     try:
         target = rx.Target(text)
@@ -182,9 +176,7 @@ def test_targets_mean_the_same_everywhere(text: str, monkeypatch: pytest.MonkeyP
         return
     monkeypatch.setenv("RELAX_MLIR_NUM_THREADS", "7")
     assert rx.Target(explicit(target)) == target
-    assert bool(against(needs_of(target), described())) == (
-        target.architecture != rx.Target.host().architecture
-    )
+    assert bool(against(needs_of(target), described())) == (target.architecture != rx.Target.host().architecture)
 
 
 def test_a_worker_that_is_killed_loses_nothing(client: Client, marks: Path) -> None:

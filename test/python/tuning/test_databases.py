@@ -169,12 +169,8 @@ def test_other_targets(tmp_path: Path) -> None:
         assert len(Database(path).of(task)) == 1
         # Unknown computations are not an error.
         assert tile(Database()) == 16
-        database.add(
-            Record(*own, str(task.target), sizes, Measurement({"tile": [5]}, (SizeTime(9, 9, 9, 1),)))
-        )
+        database.add(Record(*own, str(task.target), sizes, Measurement({"tile": [5]}, (SizeTime(9, 9, 9, 1),))))
         database.records = database.records[-1:]
         database.save()
-        with pytest.raises(
-            ArgumentError, match=rf"{path}:1: 'exp_tiled': the knob 'tile' is given \[5\], which"
-        ):
+        with pytest.raises(ArgumentError, match=rf"{path}:1: 'exp_tiled': the knob 'tile' is given \[5\], which"):
             tile(Database(path))

@@ -82,8 +82,6 @@ def test_files_of_records(tmp_path: Path) -> None:
     again = Database(path)
     assert again.records == database.records and len(again.records) == 4
     assert again.best() == {"t": {"a": [2]}}
-    assert (
-        again.records[1].measurement.score() == pytest.approx(6) and again.records[3].measurement.score() == 0
-    )
+    assert again.records[1].measurement.score() == pytest.approx(6) and again.records[3].measurement.score() == 0
     assert again.records[1].measurement.score("worst") == 3
     assert [file.name for file in tmp_path.iterdir()] == ["tuned.json"]

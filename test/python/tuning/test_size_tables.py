@@ -86,16 +86,12 @@ SIZES = [{"n": n, "m": m} for n, m in ((2, 500), (3, 10), (10, 10), (20, 9), (40
 def test_tables_are_found() -> None:
     """A threshold on a symbol, one on a product; the conditions separate the measured sizes."""
     found = find_table(
-        measured(
-            {"plain": [3, 3, 1, 1, 1, 1], "inside": [1, 1, 2, 2, 0.5, 0.5], "inlined": [0.5, 0.5, 1, 1, 4, 4]}
-        ),
+        measured({"plain": [3, 3, 1, 1, 1, 1], "inside": [1, 1, 2, 2, 0.5, 0.5], "inlined": [0.5, 0.5, 1, 1, 4, 4]}),
         SIZES,
     )
     assert [row.values["kind"] for row in found.table.rows] == ["plain", "inside"]
     assert found.table.otherwise == values("inlined") and found.is_better
-    assert [found.table.of(each)["kind"] for each in SIZES] == ["plain"] * 2 + ["inside"] * 2 + [
-        "inlined"
-    ] * 2
+    assert [found.table.of(each)["kind"] for each in SIZES] == ["plain"] * 2 + ["inside"] * 2 + ["inlined"] * 2
     assert found.score == pytest.approx((3 * 3 * 2 * 2 * 4 * 4) ** (1 / 6))
     assert found.single == pytest.approx((3 * 3) ** (1 / 6))
     assert str(found).splitlines()[0] == "2.88 times as fast by size, 1.44 by one configuration"
@@ -144,9 +140,7 @@ def test_limits() -> None:
         find_table(measured(ratios), SIZES[:5])
 
 
-def best_by_force(
-    ratios: list[list[float]], sizes: list[dict[str, int]], objective: str, count: int
-) -> float:
+def best_by_force(ratios: list[list[float]], sizes: list[dict[str, int]], objective: str, count: int) -> float:
     """The best score of a list of up to `count` configurations with thresholds, by exhaustive search."""
     cuts = []
     for names in (("n",), ("m",), ("n", "m")):
@@ -176,8 +170,7 @@ def test_no_table_is_better(seed: int, objective: Any) -> None:
     names = [values(kind, lanes) for kind in KINDS for lanes in (4, 8)]
     ratios = [[exp(rng.gauss(0, 0.3)) for _ in sizes] for _ in names]
     given = [
-        Measurement(name, tuple(SizeTime(r, r, r, 1e-6) for r in row))
-        for name, row in zip(names, ratios, strict=True)
+        Measurement(name, tuple(SizeTime(r, r, r, 1e-6) for r in row)) for name, row in zip(names, ratios, strict=True)
     ]
     found = find_table(given, sizes, objective)
     own = [log(ratios[names.index(dict(found.table.of(each)))][i]) for i, each in enumerate(sizes)]
@@ -240,9 +233,7 @@ def around(table: SizeTable, rng: random.Random) -> list[tuple[int, int]]:
     for row in table.rows:
         for at in (row.at_most - 1, row.at_most, row.at_most + 1):
             at = max(at, 0)
-            found += {("n",): [(at, 5)], ("m",): [(5, at)], ("n", "m"): [(at, 1), (1, at), (3, at // 3)]}[
-                row.symbols
-            ]
+            found += {("n",): [(at, 5)], ("m",): [(5, at)], ("n", "m"): [(at, 1), (1, at), (3, at // 3)]}[row.symbols]
     return found + [(rng.randint(0, 40), rng.randint(0, 40)) for _ in range(8)]
 
 
@@ -343,14 +334,10 @@ def test_what_is_best(task: Task) -> None:
 
 def test_tables_of_other_computations(task: Task) -> None:
     wrong = SizeTable((SizeRow(("rows",), 4, values("plain")),), values("inlined"))
-    with pytest.raises(
-        ArgumentError, match="'sums': the table of sizes looks at 'rows', which is no symbol of"
-    ):
+    with pytest.raises(ArgumentError, match="'sums': the table of sizes looks at 'rows', which is no symbol of"):
         task.lower(wrong)
     wrong = SizeTable((SizeRow(("n",), 4, {"kind": "else"}),), values("inlined"))
-    with pytest.raises(
-        ArgumentError, match="'sums': the knob 'kind' is given 'else', which is none of its 3"
-    ):
+    with pytest.raises(ArgumentError, match="'sums': the knob 'kind' is given 'else', which is none of its 3"):
         task.lower(wrong)
 
 
@@ -361,9 +348,7 @@ def test_tuning_ends_in_tables(task: Task, tmp_path: Path, monkeypatch: pytest.M
     sizes = [{"n": 2, "m": 8}, {"n": 50, "m": 8}]
     for name in tables:
 
-        def measure(
-            self: Any, task: Task, sizes: Any, candidates: Any, baseline: Any = None, name: str = name
-        ) -> Any:
+        def measure(self: Any, task: Task, sizes: Any, candidates: Any, baseline: Any = None, name: str = name) -> Any:
             for each in candidates:
                 text = task.scheduled(each)  # for which a table has no values
                 found = ratios[each["kind"]] if each else tables[name]  # next to the best values
@@ -380,9 +365,7 @@ def test_tuning_ends_in_tables(task: Task, tmp_path: Path, monkeypatch: pytest.M
             continue
         assert result.by_size is not None
         assert [result.by_size.table.of(each)["kind"] for each in sizes] == ["plain", "inside"]
-        assert str(result).startswith(
-            "sums: 2.85 times as fast by size, 1.73 by one configuration\n  where n <= 10: "
-        )
+        assert str(result).startswith("sums: 2.85 times as fast by size, 1.73 by one configuration\n  where n <= 10: ")
         ((known,),) = database.known().values()
         assert known.choice == result.by_size.table
         monkeypatch.undo()

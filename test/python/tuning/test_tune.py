@@ -219,13 +219,9 @@ def test_databases_of_other_schedules(task: Task, tmp_path: Path) -> None:
         ({"tile": [5], "vectors": True}, "tile"),
     ):
         path = tmp_path / f"{wrong}.json"
-        record = tuning.Record(
-            task.key, task.name, str(task.target), tuple(sizes), Measurement(values, times)
-        )
+        record = tuning.Record(task.key, task.name, str(task.target), tuple(sizes), Measurement(values, times))
         Database(path).add(record)
-        with pytest.raises(
-            ArgumentError, match=f"{wrong}.json has a measurement of 'exponentials' with other"
-        ):
+        with pytest.raises(ArgumentError, match=f"{wrong}.json has a measurement of 'exponentials' with other"):
             tune(task, sizes, database=Database(path))
 
 
@@ -252,9 +248,7 @@ def test_several_tasks(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
 
     steps: list[tuning.TaskStep] = []
     sizes = [{"n": 2, "m": 3}, {"n": 4, "m": 3}]
-    outcomes = tuning.tune_tasks(
-        [task, other], sizes, budget=80, workers=Fake(**QUICK), progress=steps.append
-    )
+    outcomes = tuning.tune_tasks([task, other], sizes, budget=80, workers=Fake(**QUICK), progress=steps.append)
     assert [step.number for step in steps] == [0, 0, 1, 1, 1, 1, 1, 1]
     assert [len(outcome.scores) for outcome in outcomes] == [2, 6]  # of 6 each
     assert outcomes[1].result is not None and outcomes[1].result.found_better and not outcomes[1].interrupted

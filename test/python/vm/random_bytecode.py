@@ -129,16 +129,10 @@ def random_executable(rng: random.Random) -> rx.vm.Executable | None:
         return None
 
 
-def _instruction(
-    rng: random.Random, at: int, size: int, arity: int, count: int, arities: Sequence[int]
-) -> Instruction:
+def _instruction(rng: random.Random, at: int, size: int, arity: int, count: int, arities: Sequence[int]) -> Instruction:
     if at < count - arity:  # most registers are written at the beginning, so that more of the code is valid
-        return Call(
-            len(arities) + rng.randrange(len(PACKED)), _arguments(rng, arity + at, arities, 2), arity + at
-        )
-    kind = rng.choice(
-        ["ret", "ret", "goto"] if at == size - 1 else ["call"] * 8 + ["if"] * 3 + ["goto", "ret"]
-    )
+        return Call(len(arities) + rng.randrange(len(PACKED)), _arguments(rng, arity + at, arities, 2), arity + at)
+    kind = rng.choice(["ret", "ret", "goto"] if at == size - 1 else ["call"] * 8 + ["if"] * 3 + ["goto", "ret"])
     offset = rng.randrange(size) - at
     register = rng.randrange(count)
     if kind == "ret":

@@ -51,7 +51,5 @@ def test_left_to_who_has_the_names() -> None:
 
 def test_unknown_ones() -> None:
     assert rx.vm.builtin("vm.builtin.copy")(3) == 3 and isinstance(rx.vm.builtin("copy"), tvm_ffi.Function)
-    with pytest.raises(
-        UnknownNameError, match="unknown builtin of the virtual machine 'shapes_of'; did you mean"
-    ):
+    with pytest.raises(UnknownNameError, match="unknown builtin of the virtual machine 'shapes_of'; did you mean"):
         rx.vm.builtin("shapes_of")

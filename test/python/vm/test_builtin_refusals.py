@@ -185,9 +185,7 @@ def test_bare_dltensors() -> None:
                 one_two = raw_call(global_function("extract"), same_view, (INT, 1), (INT, 2))
                 assert np.int64(one_two[1]).view(np.float64) == 5.0
         for name in ("copy", "make_tuple"):
-            with pytest.raises(
-                RawError, match=rf"{P}{name}: value 0 is a DLTensor, which ends with the call"
-            ):
+            with pytest.raises(RawError, match=rf"{P}{name}: value 0 is a DLTensor, which ends with the call"):
                 raw_call(global_function(name), view)
         with pytest.raises(RawError, match=r"select: value 0 is a DLTensor"):
             raw_call(tvm_ffi.get_global_func(f"{A}select"), (INT, 1), view, (INT, 2))

@@ -223,11 +223,7 @@ def test_the_table_of_the_docs() -> None:
 @pytest.mark.parametrize("dt", DTYPES, ids=str)
 def test_memory_of_every_dtype(dt: np.dtype) -> None:
     bits = np.arange(48, dtype="uint8").reshape(6, 8)
-    source = (
-        np.ascontiguousarray(bits[:, : dt.itemsize] % (2 if dt.kind == "b" else 255))
-        .view(dt)[:, 0]
-        .reshape(2, 3)
-    )
+    source = np.ascontiguousarray(bits[:, : dt.itemsize] % (2 if dt.kind == "b" else 255)).view(dt)[:, 0].reshape(2, 3)
     storage = call(f"{P}alloc_storage", STATE, shape(1000), 0, dtype("uint8"))
     assert (tuple(storage.shape), str(storage.dtype)) == ((1000,), "uint8")
     assert storage.data_ptr() % 64 == 0

@@ -203,9 +203,7 @@ def test_commands() -> None:
         "ArgumentError: there is no frame 1: 0 are active\n",
         "",
     ]
-    found = conversation(
-        debugger, "", "nonsense", "run", "run main 1", "break main x", "'", "run fails 1", "s", "help"
-    )
+    found = conversation(debugger, "", "nonsense", "run", "run main 1", "break main x", "'", "run fails 1", "s", "help")
     for text, expected in zip(
         found,
         (

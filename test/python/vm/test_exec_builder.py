@@ -140,9 +140,7 @@ def test_wrong_number_of_arguments_of_a_function_that_comes_later() -> None:
         ib.emit_ret(ib.r(0))
     with ib.function("second", num_inputs=1):
         ib.emit_ret(ib.r(0))
-    with pytest.raises(
-        BytecodeError, match=r"function 'first', instruction 0: calls 'second' with 0 arguments"
-    ):
+    with pytest.raises(BytecodeError, match=r"function 'first', instruction 0: calls 'second' with 0 arguments"):
         ib.get()
 
 
@@ -378,9 +376,7 @@ def test_wrong_arguments(name: str) -> None:
     assert ib.get().function_names == ("main",)
 
 
-@pytest.mark.parametrize(
-    "value", [np.zeros(2, complex), np.array(["a"]), tvm_ffi.dtype("float32x4"), np.complex64]
-)
+@pytest.mark.parametrize("value", [np.zeros(2, complex), np.array(["a"]), tvm_ffi.dtype("float32x4"), np.complex64])
 def test_dtypes_that_relax_does_not_have(value: object) -> None:
     with pytest.raises(DTypeError, match="Relax does not have"):
         Builder().c(value)

@@ -36,9 +36,7 @@ def everything() -> rx.vm.Executable:
     others = [*((), (1, -2, 1 << 62), "", "ü\n\0", np.float32, None, True, False, 5, -(1 << 63), 0.1, -0.0)]
     others.append(float("nan"))
     with ib.function("main", 1, param_names=["x"]):
-        ib.emit_call(
-            "f", args=[ib.r(0), ib.vm_state(), ib.imm(-1), *map(ib.c, [*arrays, *others])], dst=ib.r(1)
-        )
+        ib.emit_call("f", args=[ib.r(0), ib.vm_state(), ib.imm(-1), *map(ib.c, [*arrays, *others])], dst=ib.r(1))
         ib.emit_ret(ib.r(1))
     ib.set_kernels("module {\n}\n", [ib.c(arrays[0])])
     return ib.get()
@@ -120,9 +118,7 @@ def test_files_that_cannot_be_written_or_read(tmp_path: Path) -> None:
     ex.save("/dev/null")
 
 
-def test_a_file_that_fails_half_way_leaves_the_old_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_fails_half_way_leaves_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "model"
     rx.vm.ExecBuilder().get().save(path)
     before = path.read_bytes()

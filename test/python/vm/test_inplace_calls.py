@@ -32,9 +32,7 @@ class Module:
             A[i] = A[i] + B[i]
 
     @T.prim_func
-    def combine(
-        A: T.Buffer((n,), "float32"), B: T.Buffer((n,), "float32"), S: T.Buffer((n,), "float32"), k: T.int64
-    ):
+    def combine(A: T.Buffer((n,), "float32"), B: T.Buffer((n,), "float32"), S: T.Buffer((n,), "float32"), k: T.int64):
         for i in range(n):
             S[i] = (A[i] + B[i]) * T.Cast("float32", k)
             A[i] = A[i] - B[i]

@@ -28,9 +28,7 @@ def machine(**functions: Any) -> VirtualMachine:
         ib.emit_call(f"{P}arith.addi", [ib.r(1), ib.imm(1)], ib.r(1))
         ib.emit_ret(ib.r(1))
     with ib.function("pass", 2):
-        ib.emit_call(
-            "take", [ib.r(0), ib.f("inner"), ib.c("a longer text than fits inline"), ib.r(1)], ib.r(2)
-        )
+        ib.emit_call("take", [ib.r(0), ib.f("inner"), ib.c("a longer text than fits inline"), ib.r(1)], ib.r(2))
         ib.emit_ret(ib.r(2))
     with ib.function("loop", 1):
         again, end = ib.label(), ib.label()
@@ -53,9 +51,7 @@ def machine(**functions: Any) -> VirtualMachine:
 def test_what_it_sees() -> None:
     seen: list[tuple[Any, ...]] = []
     vm = machine()
-    vm.set_instrument(
-        lambda function, name, before, result, *args: seen.append((name, before, result, *args))
-    )
+    vm.set_instrument(lambda function, name, before, result, *args: seen.append((name, before, result, *args)))
     assert vm["outer"](1) == 23
     add, mul = f"{P}arith.addi", f"{P}arith.muli"
     assert seen == [

@@ -283,9 +283,7 @@ def test_missing_and_wrong_packed_functions() -> None:
     with pytest.raises(PackedFunctionError, match=r"1 packed functions.*'test.missing.two'"):
         VirtualMachine(ib.get(), functions={"test.missing.one": id})
     for wrong in (3, "name", None, np.zeros(3)):
-        with pytest.raises(
-            ArgumentError, match=r"functions\['test.missing.two'\] is .* expected a packed function"
-        ):
+        with pytest.raises(ArgumentError, match=r"functions\['test.missing.two'\] is .* expected a packed function"):
             VirtualMachine(ib.get(), functions={"test.missing.one": id, "test.missing.two": wrong})  # type: ignore[dict-item]  # what it checks
     vm = VirtualMachine(ib.get(), functions={"test.missing.one": lambda x: x + 1, "test.missing.two": max})
     assert vm["main"](1)[0] == 2

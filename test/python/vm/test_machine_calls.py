@@ -159,9 +159,7 @@ def test_many_arguments(vm: rx.vm.VirtualMachine) -> None:
         ((np.array(["a"]),), DTypeError, "<U1"),
     ],
 )
-def test_errors(
-    vm: rx.vm.VirtualMachine, args: tuple[Any, ...], error: type[Exception], message: str
-) -> None:
+def test_errors(vm: rx.vm.VirtualMachine, args: tuple[Any, ...], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         vm["same"](*args)
 
@@ -288,7 +286,5 @@ try:
 except rx.error.ArgumentError as error:
     assert "takes 1 argument; got 2" in str(error)
 """
-    done = cold_process.run(
-        ["-c", text], env=cold_process.cached({**os.environ, "RELAX_MLIR_FAST_CALLS": "0"})
-    )
+    done = cold_process.run(["-c", text], env=cold_process.cached({**os.environ, "RELAX_MLIR_FAST_CALLS": "0"}))
     assert done.returncode == 0, done.stderr

@@ -147,9 +147,7 @@ def test_in_tuples(ex: rx.vm.Executable, size: int, flag: bool) -> None:
     y = x * 3
     first: Callable[[Any], Any] = (lambda a: a + y) if flag else (lambda a: a - y)
     second: Callable[[Any], Any] = (lambda a: a - y) if flag else (lambda a: a + y)
-    for found, wanted in zip(
-        arrays(ex["tuples"](x, np.array(flag))), (first(x), second(first(x))), strict=True
-    ):
+    for found, wanted in zip(arrays(ex["tuples"](x, np.array(flag))), (first(x), second(first(x))), strict=True):
         np.testing.assert_array_equal(found, wanted)
 
 
@@ -219,9 +217,7 @@ def test_functions_in_tuples_are_checked_first() -> None:
     np.testing.assert_array_equal(np.from_dlpack(choose(given, x, leave)), x)
     for wrong in (3, None, x, "text"):
         for c in (call, leave):
-            with pytest.raises(
-                ArgumentError, match=r"choose: parameter 't'\[0\]\[1\] is .*expected a function"
-            ):
+            with pytest.raises(ArgumentError, match=r"choose: parameter 't'\[0\]\[1\] is .*expected a function"):
                 choose(((1, wrong), None), x, c)
 
 
@@ -253,9 +249,7 @@ def test_functions_of_packed_functions(ex: rx.vm.Executable) -> None:
     given[:] = [ex["give"](x), 3, None, "text"]
     np.testing.assert_array_equal(np.from_dlpack(ex["packed"](x)), x + 2 * x)
     while given:
-        with pytest.raises(
-            RelaxError, match=r"^packed: result of 'test.closures.give' at .* expected a function"
-        ):
+        with pytest.raises(RelaxError, match=r"^packed: result of 'test.closures.give' at .* expected a function"):
             ex["packed"](x)
 
 
@@ -297,9 +291,7 @@ def test_nothing_is_kept(ex: rx.vm.Executable) -> None:
         recursion(x, 3)
         give(x)
     assert sys.getrefcount(x) == references
-    assert (
-        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak < 4096
-    )  # KiB; a closure has more than 64 bytes
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak < 4096  # KiB; a closure has more than 64 bytes
 
 
 NATIVE = {

@@ -13,9 +13,7 @@ from relax_mlir.error import ArgumentError, BytecodeError, RecursionLimitError, 
 from relax_mlir.lowering.runtime_lib.vm_builtins import MAX_TRACEBACK
 
 
-def places(
-    function: Callable[[], object], kind: type[Exception] = RelaxError
-) -> list[tuple[str, int | None]]:
+def places(function: Callable[[], object], kind: type[Exception] = RelaxError) -> list[tuple[str, int | None]]:
     """The functions and instructions in the traceback of what `function` raises, the outermost first."""
     with pytest.raises(kind) as caught:
         function()

@@ -34,9 +34,7 @@ def reg(number: int) -> Arg:
     return Arg(ArgKind.REGISTER, number)
 
 
-def executable(
-    code: Sequence[Instruction], num_args: int, num_registers: int, **parts: Any
-) -> rx.vm.Executable:
+def executable(code: Sequence[Instruction], num_args: int, num_registers: int, **parts: Any) -> rx.vm.Executable:
     """One function `main`, number 0, and the packed function `f`, number 1."""
     words: list[int] = []
     offsets: list[int] = []
@@ -320,17 +318,13 @@ def branches(count: int, missing: int | None) -> list[Instruction]:
 @pytest.mark.parametrize("missing", [0, 4095, 4096, 4999])
 def test_more_registers_than_are_followed_at_once(missing: int) -> None:
     executable(branches(5000, None), 1, 5001)
-    with pytest.raises(
-        BytecodeError, match=rf"instruction {20000 + missing}, register %{missing + 1}: .*9\]"
-    ):
+    with pytest.raises(BytecodeError, match=rf"instruction {20000 + missing}, register %{missing + 1}: .*9\]"):
         executable(branches(5000, missing), 1, 5001)
 
 
 def test_code_that_takes_too_long_to_check(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verify, "MAX_VISITS", 10)
-    with pytest.raises(
-        BytecodeError, match="'main', instruction 0: begins a function with too many branches"
-    ):
+    with pytest.raises(BytecodeError, match="'main', instruction 0: begins a function with too many branches"):
         executable(branches(100, None), 1, 101)
 
 

@@ -46,9 +46,7 @@ def executable() -> Executable:
 
 
 @pytest.fixture(scope="module", params=["inside", "beside"])
-def library(
-    executable: Executable, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Path:
+def library(executable: Executable, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return executable.export_library(tmp_path_factory.mktemp("vm") / "model.so", bytecode=request.param)
 
 
@@ -124,9 +122,7 @@ def test_what_is_refused(executable: Executable, tmp_path: Path) -> None:
         builder.get().export_library(tmp_path / "model.so")
     native = rx.build(parse('@R.function\ndef f(x: R.Tensor(("n",), "float32")):\n    return x + 1.0'))
     path = native.export_library(tmp_path / "native.so")
-    with pytest.raises(
-        ParseError, match=r"machine code alone, and no bytecode: tvm_ffi.load_module loads it"
-    ):
+    with pytest.raises(ParseError, match=r"machine code alone, and no bytecode: tvm_ffi.load_module loads it"):
         Executable.load(path)
     with pytest.raises(ParseError, match="cannot open"):
         Executable.load(tmp_path / "missing.so")

@@ -202,11 +202,7 @@ def _flat(values: tuple[Any, ...]) -> list[Any]:
 
 
 def _array(data: Any) -> np.ndarray[Any, Any]:  # noqa: ANN401 - what NumPy or DLPack takes
-    return (
-        to_numpy(data)
-        if hasattr(data, "__dlpack__") and not isinstance(data, np.ndarray)
-        else np.asarray(data)
-    )
+    return to_numpy(data) if hasattr(data, "__dlpack__") and not isinstance(data, np.ndarray) else np.asarray(data)
 
 
 def value_of(item: Nested) -> Nested:
@@ -359,17 +355,13 @@ class Module:
         for _, parameter in self.named_parameters():
             yield parameter
 
-    def state_dict(
-        self, *, prefix: str = "", destination: dict[str, Parameter] | None = None
-    ) -> dict[str, Parameter]:
+    def state_dict(self, *, prefix: str = "", destination: dict[str, Parameter] | None = None) -> dict[str, Parameter]:
         """The parameters by name, added to `destination` if there is one."""
         found = {} if destination is None else destination
         found.update(self.named_parameters(prefix))
         return found
 
-    def load_state_dict(
-        self, state_dict: Mapping[str, Any], strict: bool = True
-    ) -> tuple[list[str], list[str]]:
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> tuple[list[str], list[str]]:
         """Set the values of parameters.
 
         Args:
@@ -399,9 +391,7 @@ class Module:
             if isinstance(item, Module | Parameter | Effect):
                 item.to(dtype)
 
-    def export_tvm(
-        self, spec: Mapping[str, Any] | ModuleSpec, debug: bool = False, allow_extern: bool = False
-    ) -> Any:  # noqa: ANN401 - see Returns
+    def export_tvm(self, spec: Mapping[str, Any] | ModuleSpec, debug: bool = False, allow_extern: bool = False) -> Any:  # noqa: ANN401 - see Returns
         """Export methods as functions of a module.
 
         The parameters of a function are the arguments of the method, then the state of effects, then the parameters of

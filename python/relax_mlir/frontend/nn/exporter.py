@@ -68,10 +68,7 @@ class _Method:
 
     def emit(self) -> None:
         """Add the function."""
-        inputs = [
-            variable(name, item)
-            for name, item in zip(self.method.arg_names, self.method.arg_specs, strict=True)
-        ]
+        inputs = [variable(name, item) for name, item in zip(self.method.arg_names, self.method.arg_specs, strict=True)]
         states = [var for name, effect in self.effects for var in effect.create(name or "_io")]
         weights = [Var(name, param.struct_info) for name, param in self.params]
         taken = [
@@ -158,8 +155,7 @@ def argument(value: Value, item: spec.Argument, name: str | None = None) -> core
     if isinstance(item, spec.Object):
         return item.object_type(_expr=value, _name=name)
     return type(item.elements)(
-        argument(R.tuple_get_item(value, number), each, f"{name}_{number}")
-        for number, each in enumerate(item.elements)
+        argument(R.tuple_get_item(value, number), each, f"{name}_{number}") for number, each in enumerate(item.elements)
     )
 
 
@@ -170,9 +166,7 @@ def _output(result: core.Nested, what: str) -> core.Nested:
         return R.const(result)
     value = core.value_of(result)
     if not isinstance(value, Value):
-        raise ArgumentError(
-            f"method {what} returns {result!r}, expected tensors, and tuples and lists of them"
-        )
+        raise ArgumentError(f"method {what} returns {result!r}, expected tensors, and tuples and lists of them")
     return value
 
 

@@ -30,9 +30,7 @@ def compiled(
     if str(device).partition(":")[0] not in ("cpu", "llvm"):
         raise ArgumentError(f"jit: 'device' is {device!r}; the only device is the CPU")
     if out_format not in FORMATS:
-        raise ArgumentError(
-            f"jit: 'out_format' is {out_format!r}, expected {' or '.join(map(repr, FORMATS))}"
-        )
+        raise ArgumentError(f"jit: 'out_format' is {out_format!r}, expected {' or '.join(map(repr, FORMATS))}")
     methods = ModuleSpec.from_raw(given, module)
     mod, params = module.export_tvm(methods, debug=debug)
     unset = [name for name, param in params if param.data is None]
@@ -62,18 +60,13 @@ class CompiledModule:
     def __getitem__(self, name: str) -> Callable[..., Any]:
         """The method called `name`: it takes tensors, arrays and integers, and returns tensors of `out_format`."""
         if name not in self.methods.method_names:
-            raise ArgumentError(
-                f"there is no method '{name}'; there are {', '.join(self.methods.method_names)}"
-            )
+            raise ArgumentError(f"there is no method '{name}'; there are {', '.join(self.methods.method_names)}")
         spec = self.methods.method_specs[self.methods.method_names.index(name)]
 
         def call(*args: core.Nested) -> core.Nested:
             if len(args) != len(spec.arg_specs):
                 raise ArgumentError(f"'{name}' takes {len(spec.arg_specs)} arguments, {len(args)} given")
-            values = [
-                (arg,) if isinstance(item, Int) else arg
-                for arg, item in zip(args, spec.arg_specs, strict=True)
-            ]
+            values = [(arg,) if isinstance(item, Int) else arg for arg, item in zip(args, spec.arg_specs, strict=True)]
             has_effects = self.effects is not None and spec.effect_mode != "none"
             if has_effects:
                 assert self.effects is not None

@@ -206,9 +206,7 @@ class ConvTranspose1D(_Convolution):
         dtype: str | None = None,
     ) -> None:
         self.output_padding = output_padding
-        super().__init__(
-            in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, dtype
-        )
+        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, dtype)
 
     def _weight_shape(self, sizes: Sequence[int]) -> list[int]:
         return [self.in_channels, self.out_channels // self.groups, *sizes]
@@ -287,16 +285,12 @@ class GroupNorm(Module):
 class Timesteps(Module):
     """See `op.get_timestep_embedding`."""
 
-    def __init__(
-        self, num_channels: int, flip_sin_to_cos: bool = False, downscale_freq_shift: float = 1
-    ) -> None:
+    def __init__(self, num_channels: int, flip_sin_to_cos: bool = False, downscale_freq_shift: float = 1) -> None:
         self.num_channels, self.flip_sin_to_cos = num_channels, flip_sin_to_cos
         self.downscale_freq_shift = downscale_freq_shift
 
     def forward(self, x: Tensor) -> Tensor:
-        return op.get_timestep_embedding(
-            x, self.num_channels, self.flip_sin_to_cos, self.downscale_freq_shift
-        )
+        return op.get_timestep_embedding(x, self.num_channels, self.flip_sin_to_cos, self.downscale_freq_shift)
 
 
 class TimestepEmbedding(Module):

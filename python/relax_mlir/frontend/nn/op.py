@@ -242,23 +242,17 @@ def softmax(x: Tensor, axis: int = -1, name: str = "softmax") -> Tensor:
     return emitted(R.nn.softmax, name, x, axis=axis)
 
 
-def sum(
-    x: Tensor, axis: int | Sequence[int] | None = None, keepdims: bool = False, name: str = "sum"
-) -> Tensor:
+def sum(x: Tensor, axis: int | Sequence[int] | None = None, keepdims: bool = False, name: str = "sum") -> Tensor:
     """The sum along axes; None: of all elements."""
     return emitted(R.sum, name, x, axis=axis, keepdims=keepdims)
 
 
-def max(
-    x: Tensor, axis: int | Sequence[int] | None = None, keepdims: bool = False, name: str = "max"
-) -> Tensor:
+def max(x: Tensor, axis: int | Sequence[int] | None = None, keepdims: bool = False, name: str = "max") -> Tensor:
     """The maximum along axes; None: of all elements."""
     return emitted(R.max, name, x, axis=axis, keepdims=keepdims)
 
 
-def min(
-    x: Tensor, axis: int | Sequence[int] | None = None, keepdims: bool = False, name: str = "min"
-) -> Tensor:
+def min(x: Tensor, axis: int | Sequence[int] | None = None, keepdims: bool = False, name: str = "min") -> Tensor:
     """The minimum along axes; None: of all elements."""
     return emitted(R.min, name, x, axis=axis, keepdims=keepdims)
 
@@ -309,9 +303,7 @@ def multinomial_from_uniform(
     """Indices drawn with the probabilities `prob` (batch, n) by uniform samples (m, 1); see the op of Relax."""
     rows = uniform_sample.shape[0]
     indices = (
-        value_of(sample_indices)
-        if sample_indices is not None
-        else R.reshape(R.arange(rows, dtype="int64"), (rows, 1))
+        value_of(sample_indices) if sample_indices is not None else R.reshape(R.arange(rows, dtype="int64"), (rows, 1))
     )
     return emitted(R.multinomial_from_uniform, name, prob, uniform_sample, indices, dtype)
 
@@ -484,9 +476,7 @@ def concat(x: Sequence[Tensor], dim: int, name: str = "concat") -> Tensor:
     return emitted(R.concat, name, list(x), dim)
 
 
-def split(
-    ary: Tensor, indices_or_sections: int | Sequence[int], axis: int = 0, name: str = "split"
-) -> Nested:
+def split(ary: Tensor, indices_or_sections: int | Sequence[int], axis: int = 0, name: str = "split") -> Nested:
     """Parts along an axis: a number of equal ones, or the indices at which they begin."""
     return wrap_nested(R.split(value_of(ary), indices_or_sections, axis), name)
 
@@ -531,9 +521,7 @@ def astype(x: Tensor, dtype: str, name: str = "astype") -> Tensor:
     return x if x.dtype == dtype else emitted(R.astype, name, x, dtype)
 
 
-def pad(
-    x: Tensor, pad: Sequence[int], mode: str = "constant", value: float = 0.0, name: str = "pad"
-) -> Tensor:
+def pad(x: Tensor, pad: Sequence[int], mode: str = "constant", value: float = 0.0, name: str = "pad") -> Tensor:
     """Add elements around a tensor; `pad` has two numbers for each dimension, the last one first, as in PyTorch."""
     pairs = list(zip(pad[::2], pad[1::2], strict=True))
     widths = [(0, 0)] * (x.ndim - len(pairs)) + pairs[::-1]
@@ -565,9 +553,7 @@ def empty(shape: Sequence[DimLike], dtype: str = "float32", name: str = "empty")
     return zeros(shape, dtype, name)
 
 
-def arange(
-    start: DimLike, end: DimLike = None, step: int = 1, dtype: str = "float32", name: str = "arange"
-) -> Tensor:
+def arange(start: DimLike, end: DimLike = None, step: int = 1, dtype: str = "float32", name: str = "arange") -> Tensor:
     """The numbers from `start` up to, and without, `end`."""
     return emitted(R.arange, name, start, end, step, dtype)
 
@@ -585,9 +571,7 @@ def interpolate(
 ) -> Tensor:
     """Resize images to a size or by a factor: `mode` is nearest, bilinear or bicubic."""
     if recompute_scale_factor or antialias:
-        raise UnsupportedError(
-            "interpolate: recompute_scale_factor and antialias are not supported: leave them out"
-        )
+        raise UnsupportedError("interpolate: recompute_scale_factor and antialias are not supported: leave them out")
     if (size is None) == (scale_factor is None):
         raise ArgumentError("interpolate takes either 'size' or 'scale_factor'")
     if size is None:
@@ -631,9 +615,7 @@ def get_timestep_embedding(
 ) -> Tensor:
     """The sinusoidal embedding of time steps (n,), of shape (n, embedding_dim), float32 (Ho et al., 2020)."""
     half = embedding_dim // 2
-    exponent = R.multiply(
-        R.arange(half, dtype="float32"), -math.log(max_period) / (half - downscale_freq_shift)
-    )
+    exponent = R.multiply(R.arange(half, dtype="float32"), -math.log(max_period) / (half - downscale_freq_shift))
     steps = R.expand_dims(R.astype(value_of(x), "float32"), 1)
     angles = R.multiply(R.multiply(steps, R.expand_dims(R.exp(exponent), 0)), float(scale))
     parts = [R.cos(angles), R.sin(angles)] if flip_sin_to_cos else [R.sin(angles), R.cos(angles)]

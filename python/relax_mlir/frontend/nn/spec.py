@@ -87,9 +87,7 @@ class MethodSpec:
                     f"{', '.join(MODES)}"
                 )
         used = tuple(name for name in names if name in given)
-        return MethodSpec(
-            method, used, tuple(_argument(given[n], f"{what}: '{n}'", n) for n in used), **options
-        )
+        return MethodSpec(method, used, tuple(_argument(given[n], f"{what}: '{n}'", n) for n in used), **options)
 
     @staticmethod
     def from_torch(args: Sequence[Any], method: Callable[..., Any]) -> MethodSpec:

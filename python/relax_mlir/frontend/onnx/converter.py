@@ -150,9 +150,7 @@ class RandomState:
         """Restore the result of `kept`, for example after a branch."""
         self.now, self._start = kept
 
-    def draw(
-        self, bb: BlockBuilder, function: Callable[[Value], tuple[Value, Value]], seed: float | None
-    ) -> Value:
+    def draw(self, bb: BlockBuilder, function: Callable[[Value], tuple[Value, Value]], seed: float | None) -> Value:
         """Draw numbers with `function`, which maps a state to numbers and the next state."""
         if seed is None:
             found, self.now = function(self.now)
@@ -196,9 +194,7 @@ def _schema_body(node: Node) -> FunctionProto | None:
             return _parsed(found)
     if schema.has_context_dependent_function:
         types = [type_proto(item).SerializeToString() for item in node.items]
-        found = schema.get_context_dependent_function_with_opset_version(
-            version, node.proto.SerializeToString(), types
-        )
+        found = schema.get_context_dependent_function_with_opset_version(version, node.proto.SerializeToString(), types)
         if found:
             return _parsed(found)
     return None
@@ -486,10 +482,7 @@ class Converter:
             result = rule(node)
             results = list(result) if isinstance(result, list | tuple) else [result]
             if narrow and node.op in MOVES:
-                return [
-                    TensorItem(narrow[0], output) if isinstance(output, Value) else output
-                    for output in results
-                ]
+                return [TensorItem(narrow[0], output) if isinstance(output, Value) else output for output in results]
             return results
         body = function_body(node, self._functions)
         if body is None:
@@ -513,9 +506,7 @@ class Converter:
         """Bind the names of a node's outputs."""
         sources = _sources(node)
         if len(outputs) < len([name for name in node.proto.output if name]):
-            raise ArgumentError(
-                f"the node has {len(node.proto.output)} outputs, but the op has {len(outputs)}"
-            )
+            raise ArgumentError(f"the node has {len(node.proto.output)} outputs, but the op has {len(outputs)}")
         for name, output in zip(node.proto.output, outputs, strict=False):
             if name:
                 node.scope.bind(name, self._item(output, name), sources)
@@ -675,9 +666,7 @@ def convert_split(
     def whole(graph: GraphProto) -> list[Item]:
         inner = Scope(scope)
         with converter.noting_draws(drawn):
-            converter.bind_outputs(
-                Node(proto, opsets, inner, converter), converter.subgraph(graph, inner, opsets)
-            )
+            converter.bind_outputs(Node(proto, opsets, inner, converter), converter.subgraph(graph, inner, opsets))
             converter.convert_nodes(rest, outputs, inner, opsets)
         return [defined(inner.find(name), name) for name in outputs]
 

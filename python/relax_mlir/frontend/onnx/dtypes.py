@@ -107,9 +107,7 @@ def widened(value: Value, name: str, dtype: str) -> Value:
     return R.astype(found, dtype)
 
 
-def narrowed(
-    bb: BlockBuilder, value: Value, dtype: str, name: str, saturate: bool, rounding: str = "up"
-) -> Value:
+def narrowed(bb: BlockBuilder, value: Value, dtype: str, name: str, saturate: bool, rounding: str = "up") -> Value:
     """Convert values of `dtype` to the stored form of `name`."""
     narrow = NARROW[name]
     if name == "float8_e8m0fnu":
@@ -191,9 +189,7 @@ def _exponents(bb: BlockBuilder, x: Value, saturate: bool, rounding: str) -> Val
         raise ArgumentError(f"round_mode is {rounding!r}, expected up, down or nearest")
     special = R.equal(exponent, R.const(0xFF, "uint32"))
     kept = R.logical_or(special, R.equal(exponent, R.const(0xFE, "uint32"))) if saturate else special
-    return R.astype(
-        R.where(R.logical_and(grows, R.logical_not(kept)), R.add(exponent, one), exponent), "uint8"
-    )
+    return R.astype(R.where(R.logical_and(grows, R.logical_not(kept)), R.add(exponent, one), exponent), "uint8")
 
 
 def refuse(name: str, op: str) -> UnsupportedError:
@@ -231,9 +227,7 @@ def dtype_name(code: int, what: str) -> str:
         return NAMES[code]
     known = {number: name for name, number in TensorProto.DataType.items()}
     if code not in known or code == TensorProto.UNDEFINED:
-        raise UnsupportedError(
-            f"{what} has the element type {code}, which this version of onnx does not know"
-        )
+        raise UnsupportedError(f"{what} has the element type {code}, which this version of onnx does not know")
     raise UnsupportedError(
         f"{what} has elements of type {known[code].lower()}, which is not supported; expected one of "
         f"{', '.join(NAMES.values())}"

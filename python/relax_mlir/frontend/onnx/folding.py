@@ -227,10 +227,7 @@ def _elementwise(numeric: Callable[..., Any], symbolic_: Callable[..., Any] | No
         if symbolic_ is None:
             return None
         broadcast = np.broadcast_arrays(*(array.astype(object) for array in arrays))
-        found = [
-            symbolic_(*(_dim(x) for x in one))
-            for one in zip(*(b.reshape(-1) for b in broadcast), strict=True)
-        ]
+        found = [symbolic_(*(_dim(x) for x in one)) for one in zip(*(b.reshape(-1) for b in broadcast), strict=True)]
         if any(result is None for result in found):
             return None
         if all(isinstance(result, bool) for result in found):

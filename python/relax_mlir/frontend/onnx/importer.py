@@ -375,9 +375,7 @@ class _Inputs:
             return OptionalItem(self._of_type(info.name, type_.optional_type.elem_type, shape, parts))
         return self._of_type(info.name, type_, shape, parts)
 
-    def _of_type(
-        self, name: str, type_: onnx.TypeProto, shape: Shape | None, parts: Sequence[Shape] | None
-    ) -> Item:
+    def _of_type(self, name: str, type_: onnx.TypeProto, shape: Shape | None, parts: Sequence[Shape] | None) -> Item:
         what = f"the input '{name}'"
         if type_.HasField("sequence_type"):
             if parts is None:

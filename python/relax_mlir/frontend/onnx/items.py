@@ -117,9 +117,7 @@ class Arrays:
             if name in NARROW and NARROW[name].bits < 8:
                 raise UnsupportedError(f"{what} of {name} in a file of external data is not supported")
             array = self._mapped(tensor, numpy_dtype(name), what)
-            return TensorItem(
-                name, None, NARROW[name].stored(array) if name in NARROW else array, tensor.name
-            )
+            return TensorItem(name, None, NARROW[name].stored(array) if name in NARROW else array, tensor.name)
         if tensor.HasField("segment"):
             raise ParseError(f"{what} is stored in segments, which ONNX does not define further")
         try:
@@ -155,18 +153,12 @@ class Arrays:
             offset = int(entries.get("offset", "0") or "0")
             length = int(entries.get("length", "") or wanted)
         except ValueError as error:
-            raise ParseError(
-                f"{what}: offset or length of its external data is no number: {error}"
-            ) from error
+            raise ParseError(f"{what}: offset or length of its external data is no number: {error}") from error
         if length != wanted:
-            raise ParseError(
-                f"{what} of shape {shape} and dtype {dtype} has {wanted} bytes, but {length} are stored"
-            )
+            raise ParseError(f"{what} of shape {shape} and dtype {dtype} has {wanted} bytes, but {length} are stored")
         size = path.stat().st_size
         if offset < 0 or offset + wanted > size:
-            raise ParseError(
-                f"{what} is bytes {offset} to {offset + wanted} of {path}, which has only {size} bytes"
-            )
+            raise ParseError(f"{what} is bytes {offset} to {offset + wanted} of {path}, which has only {size} bytes")
         if wanted == 0:
             return np.zeros(shape, dtype)
         if offset % dtype.itemsize:
@@ -182,9 +174,7 @@ class Arrays:
                 "or load it with onnx.load, which reads that file"
             )
         if not location or os.path.isabs(location) or ".." in Path(location).parts:
-            raise ParseError(
-                f"{what}: the file of its external data, {location!r}, is not below the model's folder"
-            )
+            raise ParseError(f"{what}: the file of its external data, {location!r}, is not below the model's folder")
         path = self._folder / location
         if why := files.why_unreadable(path):
             raise ParseError(f"{what} is stored in {path}: {why}; copy it beside the model")

@@ -227,9 +227,7 @@ class Node:
             if sources
             else "make them constants of the model"
         )
-        return ValueNeededError(
-            f"{what} of '{name}' (input {index}) must be known at import: {hint}", sources
-        )
+        return ValueNeededError(f"{what} of '{name}' (input {index}) must be known at import: {hint}", sources)
 
     def integers(self, index: int) -> list[int]:
         """Return input `index` as a list of integers known at import."""
@@ -301,11 +299,7 @@ def aligned(values: Sequence[Value]) -> list[Value]:
     rank = max(len(shape) for shape in shapes if shape is not None)
     target: list[Dim] = []
     for axis in range(rank):
-        dims = [
-            shape[axis - rank + len(shape)]
-            for shape in shapes
-            if shape is not None and axis >= rank - len(shape)
-        ]
+        dims = [shape[axis - rank + len(shape)] for shape in shapes if shape is not None and axis >= rank - len(shape)]
         target.append(_wanted([dim for dim in dims if dim is not None]))
     return [matched(value, target) for value in values]
 
@@ -318,9 +312,7 @@ def _wanted(dims: Sequence[Dim]) -> Dim:
 
 def wanted_dims(shapes: Sequence[Sequence[Dim]]) -> list[Dim]:
     """Return the assumed dimensions of tensors of equal shapes: per axis an integer if there is one, else the first."""
-    return [
-        next((dim for dim in dims if isinstance(dim, int)), dims[0]) for dims in zip(*shapes, strict=True)
-    ]
+    return [next((dim for dim in dims if isinstance(dim, int)), dims[0]) for dims in zip(*shapes, strict=True)]
 
 
 def matched(value: Value, target: Sequence[Dim]) -> Value:
@@ -329,9 +321,7 @@ def matched(value: Value, target: Sequence[Dim]) -> Value:
     assert shape is not None
     pattern: list[Dim | None] = []
     for dim, wanted in zip(shape, target[len(target) - len(shape) :], strict=True):
-        is_open = (
-            not isinstance(dim, int) and not symbolic.prove_equal(dim, wanted) if dim is not None else False
-        )
+        is_open = not isinstance(dim, int) and not symbolic.prove_equal(dim, wanted) if dim is not None else False
         pattern.append(wanted if is_open else dim)
     return R.match_shape(value, pattern) if pattern != list(shape) else value
 

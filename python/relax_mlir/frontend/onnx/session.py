@@ -157,10 +157,7 @@ class InferenceSession:
         for name in input_feed:
             if name not in self._input_names:
                 raise UnknownNameError("input of the model", name, self._input_names)
-        feeds = {
-            name: self._feed(info, input_feed)
-            for name, info in zip(self._input_names, self._inputs, strict=True)
-        }
+        feeds = {name: self._feed(info, input_feed) for name, info in zip(self._input_names, self._inputs, strict=True)}
         program = self._program(feeds)
         main = program.main
         arguments = [
@@ -272,8 +269,7 @@ def _node_arg(info: ValueInfoProto) -> NodeArg:
     if not type_.HasField("tensor_type"):
         return NodeArg(info.name, _type_text(type_), [])
     dims: list[int | str | None] = [
-        dim.dim_value if dim.HasField("dim_value") else dim.dim_param or None
-        for dim in type_.tensor_type.shape.dim
+        dim.dim_value if dim.HasField("dim_value") else dim.dim_param or None for dim in type_.tensor_type.shape.dim
     ]
     return NodeArg(info.name, _type_text(type_), dims)
 
@@ -299,9 +295,7 @@ class RelaxBackendRep(BackendRep):  # type: ignore[misc]  # onnx's class is not 
         if isinstance(inputs, Mapping):
             return tuple(self._session.run(None, inputs))
         if len(inputs) > len(names):
-            raise ArgumentError(
-                f"run: {len(inputs)} inputs for a model that has {len(names)}: {', '.join(names)}"
-            )
+            raise ArgumentError(f"run: {len(inputs)} inputs for a model that has {len(names)}: {', '.join(names)}")
         return tuple(self._session.run(None, dict(zip(names, inputs, strict=False))))
 
 

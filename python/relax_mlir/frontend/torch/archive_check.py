@@ -68,12 +68,8 @@ _SIZE_FUNCTIONS = frozenset(
 )
 _UNARY_FUNCTION = re.compile(r"OpaqueUnaryFn_[a-z]\w*")
 _SIZE_TEXT = re.compile(r"[\w.+-]*")
-_GUARD_FUNCTIONS = _SIZE_FUNCTIONS | {
-    *("max", "min", "abs", "int", "float", "bool", "len", "sym_max", "sym_min")
-}
-_GUARD_METHODS = frozenset(
-    {"size", "stride", "storage_offset", "dim", "numel", "ndim", "shape", "item", "node"}
-)
+_GUARD_FUNCTIONS = _SIZE_FUNCTIONS | {*("max", "min", "abs", "int", "float", "bool", "len", "sym_max", "sym_min")}
+_GUARD_METHODS = frozenset({"size", "stride", "storage_offset", "dim", "numel", "ndim", "shape", "item", "node"})
 _GUARD_KEY = re.compile(r"[\w .:/-]*")
 _ARITHMETIC = (
     *(ast.Expression, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.Name, ast.Constant, ast.Call),
@@ -159,9 +155,7 @@ class _Check:
             with warnings.catch_warnings(), torch.serialization.safe_globals([of_fake_tensors]):
                 warnings.simplefilter("ignore")
                 torch.load(io.BytesIO(data), weights_only=True)
-        except (
-            Exception
-        ) as error:  # damaged pickles raise various errors, and torch would read them unrestricted
+        except Exception as error:  # damaged pickles raise various errors, and torch would read them unrestricted
             lines = [line.strip() for line in str(error).splitlines() if "WeightsUnpickler error" in line]
             reason = f" ({lines[0]})" if lines else ""
             message = f"is a pickle of more than tensors and plain containers{reason}"
@@ -174,9 +168,7 @@ class _Check:
         for entry in (entries if isinstance(entries, dict) else {}).values():
             name = str(entry.get("path_name", "")) if isinstance(entry, dict) else ""
             if name.startswith(_OBJECTS):
-                raise self.refused(
-                    os.path.join(folder, name), "holds a custom object, which runs code when it is made"
-                )
+                raise self.refused(os.path.join(folder, name), "holds a custom object, which runs code when it is made")
             if name and entry.get("use_pickle"):
                 self._check_pickle(os.path.join(folder, name))
 
@@ -232,13 +224,9 @@ def _wrong_string(field: str, value: str) -> str:
     if field in _TREES:
         return _wrong_tree(value, is_input=field == "in_spec")
     if field == "expr_str":
-        return (
-            "" if _is_arithmetic(value, in_guard=False) else f"a size that is no arithmetic: {value[:80]!r}"
-        )
+        return "" if _is_arithmetic(value, in_guard=False) else f"a size that is no arithmetic: {value[:80]!r}"
     if field == "guards_code":
-        return (
-            "" if _is_arithmetic(value, in_guard=True) else f"a guard that is no arithmetic: {value[:80]!r}"
-        )
+        return "" if _is_arithmetic(value, in_guard=True) else f"a guard that is no arithmetic: {value[:80]!r}"
     if field in _OPERATORS and value.startswith(("torch", "_operator", "math", "#")):
         # Other targets are names of parameters and buffers.
         known = any(rule.fullmatch(value) for rule in (_OP, _SCALAR_FUNCTION, _EXTENSION))

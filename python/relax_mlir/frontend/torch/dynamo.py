@@ -78,9 +78,7 @@ def compile_module(
     By default torch recompiles when a size is 0 or 1 for the first time. `options` are those of `relax_mlir.build`.
     """
     torch = require_torch()
-    compiled = torch.compile(
-        module, backend=dynamo_backend, dynamic=True, fullgraph=fullgraph, options=options or None
-    )
+    compiled = torch.compile(module, backend=dynamo_backend, dynamic=True, fullgraph=fullgraph, options=options or None)
 
     @wraps(module.forward if isinstance(module, torch.nn.Module) else module)
     def run(*args: Argument, **kwargs: Argument) -> Argument:
@@ -95,9 +93,7 @@ def _table() -> dict[Any, Any]:
     """Return torch's decompositions of all ops without a rule."""
     from torch._decomp import decomposition_table
 
-    return decompositions(
-        {op for op in decomposition_table if hasattr(op, "_schema") and str(op) not in rules()}
-    )
+    return decompositions({op for op in decomposition_table if hasattr(op, "_schema") and str(op) not in rules()})
 
 
 def _compiled(graph_module: GraphModule, options: dict[str, Any]) -> Callable[..., Argument]:
@@ -188,8 +184,7 @@ def _numbers(sizes: Sequence[Argument], inputs: Sequence[Node]) -> Callable[[Seq
 
     def compute(args: Sequence[Argument]) -> list[int]:
         return [
-            e if isinstance(e, int) else int(e.xreplace({s: value_of(s, args) for s in e.free_symbols}))
-            for e in exprs
+            e if isinstance(e, int) else int(e.xreplace({s: value_of(s, args) for s in e.free_symbols})) for e in exprs
         ]
 
     return compute
@@ -249,9 +244,7 @@ def graph_to_module(graph_module: GraphModule, fallback: bool = True) -> IRModul
         if unsupported:
             raise unsupported.error(ADVICE)
         (results,) = next(node for node in graph_module.graph.nodes if node.op == "output").args
-        kept = [
-            item for item in results if item is not None and item not in nodes and not isinstance(item, int)
-        ]
+        kept = [item for item in results if item is not None and item not in nodes and not isinstance(item, int)]
         builder.emit_func_output([_as_value(importer.argument(item)) for item in kept])
     return builder.get()
 

@@ -190,9 +190,7 @@ def from_exported_program(
     ).module()
 
 
-def prepared(
-    exported_program: ExportedProgram, *, functional: bool = True, known: Collection[str] = ()
-) -> Argument:
+def prepared(exported_program: ExportedProgram, *, functional: bool = True, known: Collection[str] = ()) -> Argument:
     """Return the program in functional form, without ops that have no rule but that torch can decompose.
 
     Raises:
@@ -444,9 +442,7 @@ class CompiledProgram:
         self._leaves = list(signature.leaves)
         self._constants = [
             (index, spec.arg.value)
-            for index, spec in enumerate(
-                s for s in program.graph_signature.input_specs if s.kind.name == "USER_INPUT"
-            )
+            for index, spec in enumerate(s for s in program.graph_signature.input_specs if s.kind.name == "USER_INPUT")
             if type(spec.arg).__name__ == "ConstantArgument"
         ]
         tensors = {**program.state_dict, **program.constants}
@@ -587,9 +583,7 @@ def compile_program(
     require_torch()
     program = prepared(exported_program)
     in_place = options.get("exec_mode", "native") == "native"
-    module = from_exported_program(
-        program, copy=copy, run_ep_decomposition=False, fallback=fallback, donate=in_place
-    )
+    module = from_exported_program(program, copy=copy, run_ep_decomposition=False, fallback=fallback, donate=in_place)
     signature = read_signature(program)
     with compiling(len(program.graph.nodes)):
         executable = build(module, **options)

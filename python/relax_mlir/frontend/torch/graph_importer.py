@@ -89,8 +89,7 @@ def call_custom(call: OpCall) -> Value:
 def _known_info(info: Tensor, call: OpCall) -> Tensor:
     """Return the struct info of a result without dimensions that only the op itself determines."""
     dims = [
-        None if isinstance(d, Expr) and any(n.startswith("u") for n in _symbols(d)) else d
-        for d in info.shape or ()
+        None if isinstance(d, Expr) and any(n.startswith("u") for n in _symbols(d)) else d for d in info.shape or ()
     ]
     return Tensor(dims, info.dtype)
 
@@ -324,9 +323,7 @@ class GraphImporter:
 
     # -- the graph
 
-    def run(
-        self, graph: Graph, arguments: Sequence[Any] = (), done: Callable[[], None] = lambda: None
-    ) -> Argument:
+    def run(self, graph: Graph, arguments: Sequence[Any] = (), done: Callable[[], None] = lambda: None) -> Argument:
         """Emit all ops of a graph; return its result.
 
         Placeholders are bound to `arguments` unless they have values. `done` is called at each node.

@@ -16,9 +16,7 @@ Parameter = tuple[str, Sequence[DimLike], str]
 """Name, shape and dtype."""
 
 
-def add_prim_func(
-    builder: BlockBuilder, name: str, parameters: Sequence[Parameter], body: Callable[..., None]
-) -> None:
+def add_prim_func(builder: BlockBuilder, name: str, parameters: Sequence[Parameter], body: Callable[..., None]) -> None:
     """Add the prim func `name`, unless the module has it; `body` gets a `LoopBuilder` and the parameters' buffers."""
     if name in builder.symbol_names():
         return

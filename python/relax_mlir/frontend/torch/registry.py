@@ -217,9 +217,7 @@ class OpCall:
             if (low, most) == given:
                 return number
         value = number if kind == str(number.dtype) else R.astype(number, kind)
-        fits = R.logical_and(
-            R.greater_equal(value, R.const(low, kind)), R.less_equal(value, R.const(most, kind))
-        )
+        fits = R.logical_and(R.greater_equal(value, R.const(low, kind)), R.less_equal(value, R.const(most, kind)))
         message = f"{self.node.target}: the number does not fit {dtype} ({info.min} to {info.max})"
         R.assert_op(R.reshape(fits, ()), format=message)
         return number
@@ -316,9 +314,7 @@ _GRADIENT = "an op of gradients, which programs for inference do not have"
 _BAGS = "bags of embeddings; use embedding, and a sum or mean"
 CHANGES = "an op of users that changes its arguments; give it a functional form"
 _COMPLEX = "it has complex numbers, which this project does not have"
-_MEMORY = (
-    "it says where elements lie in memory, which values here do not have; use slices, views and transposes"
-)
+_MEMORY = "it says where elements lie in memory, which values here do not have; use slices, views and transposes"
 
 REFUSED = {
     "aten._adaptive_avg_pool2d_backward.default": _GRADIENT,

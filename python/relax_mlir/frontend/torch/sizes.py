@@ -99,11 +99,7 @@ class Sizes:
             return self._fraction(expression.args[0]) if name == "Identity" else self._whole(expression)
         if name in ("IntTrueDiv", "FloatTrueDiv"):
             (above, below), (factor, ratio) = map(self._fraction, expression.args)
-            if (
-                not isinstance(factor, int)
-                or factor <= 0
-                or (name == "FloatTrueDiv" and factor & (factor - 1))
-            ):
+            if not isinstance(factor, int) or factor <= 0 or (name == "FloatTrueDiv" and factor & (factor - 1)):
                 raise NoDimension(f"no dimension says '{expression}'")
             return above * ratio, below * factor
         if name == "Mul":
@@ -176,9 +172,7 @@ class Guard:
     def substituted(self, sizes: Sizes) -> Guard:
         """Return the guard with symbols replaced by their meanings."""
         meanings = {name: dim for name, dim in sizes.meanings.items() if str(dim) != name}
-        return Guard(
-            symbolic.substitute(self.left, meanings), self.relation, symbolic.substitute(self.right, meanings)
-        )
+        return Guard(symbolic.substitute(self.left, meanings), self.relation, symbolic.substitute(self.right, meanings))
 
     @property
     def difference(self) -> Dim:
@@ -239,9 +233,7 @@ def read_guards(texts: Sequence[str], shapes: Mapping[str, Any], sizes: Sizes) -
         try:
             found += _conjunction(ast.parse(text, mode="eval").body, shapes, sizes)
         except (SyntaxError, NoDimension, _NoSize) as error:
-            raise UnknownGuard(
-                f"the program was exported for '{text}', which cannot be checked: {error}"
-            ) from None
+            raise UnknownGuard(f"the program was exported for '{text}', which cannot be checked: {error}") from None
     return found
 
 
@@ -249,9 +241,7 @@ class _NoSize(Exception):
     """Part of a guard is no expression of sizes."""
 
 
-def _conjunction(
-    node: ast.expr, shapes: Mapping[str, Any], sizes: Sizes, negated: bool = False
-) -> list[Guard]:
+def _conjunction(node: ast.expr, shapes: Mapping[str, Any], sizes: Sizes, negated: bool = False) -> list[Guard]:
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         return _conjunction(node.operand, shapes, sizes, not negated)
     if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or if negated else ast.And):

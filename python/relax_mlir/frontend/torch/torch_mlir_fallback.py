@@ -122,9 +122,7 @@ class LoweringFailed(Exception):
 
 def _is_listed(name: str, node: Node) -> bool:
     """True if the op is listed, with the dtype of its first tensor."""
-    first = next(
-        (item.meta["val"] for item in node.all_input_nodes if hasattr(item.meta.get("val"), "dtype")), None
-    )
+    first = next((item.meta["val"] for item in node.all_input_nodes if hasattr(item.meta.get("val"), "dtype")), None)
     return name in LOWERED and first is not None and str(first.dtype).removeprefix("torch.") in LOWERED[name]
 
 
@@ -139,9 +137,7 @@ def _inputs(node: Node, reason: str) -> tuple[list[Node], list[Node]]:
         elif type(value).__name__ == "SymInt":
             integers.append(item)
         else:
-            raise UnsupportedError(
-                f"{reason} ('{item.name}' is no tensor or integer, and torch-mlir takes no others)"
-            )
+            raise UnsupportedError(f"{reason} ('{item.name}' is no tensor or integer, and torch-mlir takes no others)")
     return tensors, integers
 
 

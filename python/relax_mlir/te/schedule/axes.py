@@ -71,11 +71,7 @@ class Facts:
         steps = {b, *(math.gcd(b, factor) for monomial, factor in a.terms if monomial)} - {1}
         for step in sorted(steps, reverse=True):
             whole = from_terms(
-                {
-                    monomial: factor // step
-                    for monomial, factor in a.terms
-                    if _is_whole(monomial, factor, step)
-                }
+                {monomial: factor // step for monomial, factor in a.terms if _is_whole(monomial, factor, step)}
             )
             rest = a - whole * step
             low, high = symbolic.bounds(rest, self.bounds)
@@ -297,9 +293,7 @@ class AxisTree:
 
         This excludes splits of fused axes: their parts are quotients by lengths, which may be 0 then.
         """
-        return split.nparts is not None and not any(
-            axis in self.fusions for axis in self._above(split.parent)
-        )
+        return split.nparts is not None and not any(axis in self.fusions for axis in self._above(split.parent))
 
     def length(self, axis: IterVar) -> Dim:
         """The number of values of an axis for the opened loops; may be negative if it has none."""

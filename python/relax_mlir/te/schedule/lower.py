@@ -145,9 +145,7 @@ class Plan:
         Raises:
             ScheduleError: two nests that depend on each other.
         """
-        waits: dict[Stage, dict[Stage, None]] = {
-            stage: {} for stage in self.stages if isinstance(stage.place, Root)
-        }
+        waits: dict[Stage, dict[Stage, None]] = {stage: {} for stage in self.stages if isinstance(stage.place, Root)}
         for producer, readers in self.readers.items():
             for reader, _ in readers:
                 first, second = self.nest_of(producer), self.nest_of(reader)
@@ -193,9 +191,7 @@ class Plan:
                 if isinstance(producer.place, Inlined):
                     assert isinstance(producer.op, ComputeOp)
                     whole = self.bodies[producer][item.tensor.value_index]
-                    return substitute(
-                        whole, dict(zip(producer.op.axis, map(as_index, children), strict=True))
-                    )
+                    return substitute(whole, dict(zip(producer.op.axis, map(as_index, children), strict=True)))
             return item if is_same else item.rebuilt(children)
 
         return fold(value, replaced)
@@ -265,9 +261,7 @@ class Plan:
         )
 
     def _reads_in_init(self, reader: Stage, load: Load) -> bool:
-        starts = [
-            item for value in self.bodies[reader] if isinstance(value, Reduction) for item in value.init
-        ]
+        starts = [item for value in self.bodies[reader] if isinstance(value, Reduction) for item in value.init]
         return any(item is load for item in loads_of(*starts))
 
 
@@ -372,9 +366,7 @@ class ScheduledLoops:
 
     def operation(self, op: Operation) -> None:
         """Emit the loops of an operation that schedules do not change."""
-        known = {
-            tensor: self.buffers[self.plan.canonical(tensor)] for tensor in (*op.input_tensors, *op.outputs)
-        }
+        known = {tensor: self.buffers[self.plan.canonical(tensor)] for tensor in (*op.input_tensors, *op.outputs)}
         with ir.Location.file(*op.position, 0):
             for tensor in [tensor for step in op.parts for tensor in step.outputs]:
                 known[tensor] = self.builder.alloc(tensor.shape, tensor.dtype, self.fresh(tensor.name))
@@ -683,9 +675,7 @@ class ScheduledLoops:
         """The box of elements of a stage that read elements computed by its leader in the open loops."""
         place = stage.place
         assert isinstance(place, Following)
-        return following_region(
-            self.facts, stage, self.plan.loads(stage, place.stage), self.trees[place.stage]
-        )
+        return following_region(self.facts, stage, self.plan.loads(stage, place.stage), self.trees[place.stage])
 
     def is_inside(self, reader: Stage, load: Load) -> list[bool]:
         """Per dimension of a tensor, True if an access is in bounds for all elements of its reader."""
@@ -694,9 +684,7 @@ class ScheduledLoops:
         if load not in self.insides:
             op = reader.op
             assert isinstance(op, ComputeOp)
-            domain = {
-                axis: Span(axis.dom.begin, axis.dom.extent, None) for axis in (*op.axis, *op.reduce_axis)
-            }
+            domain = {axis: Span(axis.dom.begin, axis.dom.extent, None) for axis in (*op.axis, *op.reduce_axis)}
             region = read_region(self.facts, load, domain)
             self.insides[load] = [
                 span is not None and self.facts.at_most(0, span.low) and self.facts.at_most(span.stop, size)
@@ -724,16 +712,12 @@ _prove: Hook[[Iterable[func.FuncOp]], list[str]] = Hook("te.prove")
 
 
 @overload
-def lower(
-    inp: Schedule, args: Sequence[Tensor], name: str = "main", *, simple_mode: Literal[True]
-) -> str: ...
+def lower(inp: Schedule, args: Sequence[Tensor], name: str = "main", *, simple_mode: Literal[True]) -> str: ...
 @overload
 def lower(
     inp: Schedule, args: Sequence[Tensor], name: str = "main", *, simple_mode: Literal[False] = False
 ) -> IRModule: ...
-def lower(
-    inp: Schedule, args: Sequence[Tensor], name: str = "main", *, simple_mode: bool = False
-) -> IRModule | str:
+def lower(inp: Schedule, args: Sequence[Tensor], name: str = "main", *, simple_mode: bool = False) -> IRModule | str:
     """Build a module with the prim func `name` that computes the outputs of a schedule, or its loops as text.
 
     Args:
@@ -858,9 +842,7 @@ def _claim(module: IRModule, name: str, args: Sequence[Tensor], plans: Sequence[
     bounds by construction. So bounds are proved for the unscheduled loops, and for the prim funcs that replace some of
     them. Nothing is recorded if an intrinsic may access elements that the loops do not.
     """
-    intrins = [
-        stage.tensorized.intrin for plan in plans for stage in plan.stages if stage.tensorized is not None
-    ]
+    intrins = [stage.tensorized.intrin for plan in plans for stage in plan.stages if stage.tensorized is not None]
     if not all(intrin.covers for intrin in intrins):
         return
     sources = dict.fromkeys(item.source for intrin in intrins for item in intrin.implementations)

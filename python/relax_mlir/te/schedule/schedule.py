@@ -196,9 +196,7 @@ class Recorder:
         given = tuple(self.argument(value) for value in args)
         named = tuple((name, self.argument(value)) for name, value in kwargs.items() if value is not None)
         targets = tuple(self.result(value) for value in results)
-        self.trace.lines.append(
-            Call(targets, None if stage is None else stage_name(stage), method, given, named)
-        )
+        self.trace.lines.append(Call(targets, None if stage is None else stage_name(stage), method, given, named))
 
     @contextmanager
     def undone_on_error(self) -> Iterator[None]:
@@ -275,9 +273,7 @@ def _candidates(name: str, stage: str) -> Iterator[str]:
         number += 1
 
 
-def cache_read(
-    schedule: Schedule, tensor: Tensor, scope: str, readers: Sequence[Tensor | Operation]
-) -> Tensor:
+def cache_read(schedule: Schedule, tensor: Tensor, scope: str, readers: Sequence[Tensor | Operation]) -> Tensor:
     """See `Schedule.cache_read`."""
     stage = schedule[tensor]
     what = f"s.cache_read({stage.name}, {scope!r})"
@@ -308,11 +304,7 @@ def _redirect(schedule: Schedule, reader: Stage, stage: Stage, number: int, to: 
     """Redirect a stage's reads to another tensor."""
 
     def replaced(item: Expr, children: list[Expr]) -> Expr:
-        if (
-            isinstance(item, Load)
-            and _is_output_of(schedule, item, stage)
-            and item.tensor.value_index == number
-        ):
+        if isinstance(item, Load) and _is_output_of(schedule, item, stage) and item.tensor.value_index == number:
             return Load(to, children)
         is_same = all(old is new for old, new in zip(item.children, children, strict=True))
         return item if is_same else item.rebuilt(children)
@@ -331,9 +323,7 @@ def cache_write(schedule: Schedule, tensor: Tensor, scope: str) -> Tensor:
     if not isinstance(op, ComputeOp):
         raise _error(what, f"{stage.name} is not computed of elements here", stage)
     if stage.relations or stage.kinds or stage.tensorized or not isinstance(stage.place, Root):
-        raise _error(
-            what, f"{stage.name} has a schedule already, which it would lose: cache_write comes first", stage
-        )
+        raise _error(what, f"{stage.name} has a schedule already, which it would lose: cache_write comes first", stage)
     if len(op.body) > 1:
         raise _error(what, f"{stage.name} has {len(op.body)} outputs, which are computed together", stage)
     own = [IterVar(f"{axis.name}_c", axis.dom, DATA_PARALLEL) for axis in op.axis]
@@ -355,9 +345,7 @@ def copied_output(schedule: Schedule, stage: Stage, scope: str) -> Stage:
     if not isinstance(op, ComputeOp) or len(op.body) > 1:
         raise _error(what, f"{stage.name} is no computation of one tensor", stage)
     if not isinstance(stage.place, Root):
-        raise _error(
-            what, f"{stage.name} is computed elsewhere already: cache_write comes before compute_at", stage
-        )
+        raise _error(what, f"{stage.name} is computed elsewhere already: cache_write comes before compute_at", stage)
     cached = ComputeOp(op.axis, op.body, f"{op.name}_{scope or 'global'}")
     cached.position = op.position
     axes = [IterVar(f"ax{number}", axis.dom, DATA_PARALLEL) for number, axis in enumerate(op.axis)]
@@ -377,9 +365,7 @@ def rfactor(schedule: Schedule, tensor: Tensor, axis: IterVar, factor_axis: int)
     if axis.iter_type != REDUCTION:
         raise _error(what, f"the axis {axis.name} is not one of the reduction", stage, axis)
     if not isinstance(stage.place, Root):
-        raise _error(
-            what, f"{stage.name} is computed elsewhere already: rfactor comes before compute_at", stage, axis
-        )
+        raise _error(what, f"{stage.name} is computed elsewhere already: rfactor comes before compute_at", stage, axis)
     if any(value.combiner.ordered for value in stage.reductions):
         raise _error(
             what,
@@ -408,9 +394,7 @@ def rfactor(schedule: Schedule, tensor: Tensor, axis: IterVar, factor_axis: int)
     body: list[Expr] = []
     for value in op.body:
         assert isinstance(value, Reduction)
-        source = [
-            Load(made.tensors[partial.number(part, value)], places) for part in range(len(value.source))
-        ]
+        source = [Load(made.tensors[partial.number(part, value)], places) for part in range(len(value.source))]
         body.append(Reduction(value.combiner, source, [combined], value.value_index, value.init))
     schedule.replace(stage, ComputeOp(op.axis, body, op.name))
     stage.reset()
@@ -432,9 +416,7 @@ class _Partial:
             # Use the factor for short reductions, too, so that all loops over the axis have the same length.
             self.lengths[axis] = split.factor
         self.axes = {
-            leaf: IterVar(
-                leaf.name, Range(0, self.lengths[leaf]), DATA_PARALLEL if leaf is axis else REDUCTION
-            )
+            leaf: IterVar(leaf.name, Range(0, self.lengths[leaf]), DATA_PARALLEL if leaf is axis else REDUCTION)
             for leaf in leaves
         }
         self.factored = self.axes[axis]
@@ -505,21 +487,16 @@ class _Partial:
             if self.limits:
                 test = all_of(*self.limits)
                 source = [
-                    if_then_else(test, item, start)
-                    for item, start in zip(source, value.combiner.identity, strict=True)
+                    if_then_else(test, item, start) for item, start in zip(source, value.combiner.identity, strict=True)
                 ]
             body.append(
-                Reduction(value.combiner, source, rest, value.value_index)
-                if rest
-                else source[value.value_index]
+                Reduction(value.combiner, source, rest, value.value_index) if rest else source[value.value_index]
             )
         return ComputeOp(axes, body, f"{self.of.name}_rf")
 
 
 def _related(stage: Stage) -> list[IterVar]:
-    return [
-        relation.parent if isinstance(relation, Split) else relation.fused for relation in stage.relations
-    ]
+    return [relation.parent if isinstance(relation, Split) else relation.fused for relation in stage.relations]
 
 
 def _error(what: str, reason: str, stage: Stage, axis: IterVar | None = None) -> ScheduleError:
@@ -554,10 +531,7 @@ class Schedule:
         tensors = [tensor for op in self.outputs for tensor in op.outputs]
         computed = operations_of(tensors)
         inputs = dict.fromkeys(
-            tensor.op
-            for op in computed
-            for tensor in op.input_tensors
-            if isinstance(tensor.op, PlaceholderOp)
+            tensor.op for op in computed for tensor in op.input_tensors if isinstance(tensor.op, PlaceholderOp)
         )
         for op in computed:
             _require_one_nest(op)
@@ -769,9 +743,7 @@ def create_schedule(ops: Operation | Tensor | Sequence[Operation | Tensor]) -> S
     for item in given:
         op = item.op if isinstance(item, Tensor) else item
         if not isinstance(op, Operation):
-            raise ArgumentError(
-                f"create_schedule: {item!r} ({type(item).__name__}) is no operation: give C.op"
-            )
+            raise ArgumentError(f"create_schedule: {item!r} ({type(item).__name__}) is no operation: give C.op")
         if isinstance(op, PlaceholderOp):
             raise ArgumentError(f"create_schedule: {op.name} is an input; give the op of a computed tensor")
         outputs[op] = None

@@ -167,9 +167,7 @@ class Stage:
 
     # -- primitives
 
-    def split(
-        self, parent: IterVar, factor: int | None = None, nparts: int | None = None
-    ) -> tuple[IterVar, IterVar]:
+    def split(self, parent: IterVar, factor: int | None = None, nparts: int | None = None) -> tuple[IterVar, IterVar]:
         """Split a loop in two: an inner one of `factor` iterations, or an outer one of `nparts`.
 
         If the factor does not divide the length, the last outer iterations have shorter inner loops.
@@ -376,9 +374,7 @@ class Stage:
             what = self._call("pragma", var)
             self._leaf(what, var)
             if pragma_type not in HINTS:
-                self._refuse(
-                    what, f"the pragma {pragma_type!r} has no meaning here; known: {', '.join(HINTS)}", var
-                )
+                self._refuse(what, f"the pragma {pragma_type!r} has no meaning here; known: {', '.join(HINTS)}", var)
 
     def prefetch(self, tensor: Tensor, var: IterVar, offset: int) -> NoReturn:
         """Raise `ScheduleError`: the CPU prefetches sequential reads; cache_read copies others."""
@@ -394,9 +390,7 @@ class Stage:
 
     def double_buffer(self) -> NoReturn:
         """Raise `ScheduleError`: double buffering hides the latency of GPU memory."""
-        self._refuse(
-            self._call("double_buffer"), "it hides the latency of a GPU's memory, and there is none here"
-        )
+        self._refuse(self._call("double_buffer"), "it hides the latency of a GPU's memory, and there is none here")
 
     def tensorize(self, var: IterVar, tensor_intrin: TensorIntrin | str) -> None:
         """Replace the loop `var` and those inside it by an intrinsic.
@@ -489,9 +483,7 @@ class Stage:
         if any(axis is known for known in self.all_iter_vars):
             by = next(relation for relation in self.relations if _consumes(relation, axis))
             verb = "split" if isinstance(by, Split) else "fused"
-            parts = ", ".join(
-                item.name for item in ([by.outer, by.inner] if isinstance(by, Split) else [by.fused])
-            )
+            parts = ", ".join(item.name for item in ([by.outer, by.inner] if isinstance(by, Split) else [by.fused]))
             self._refuse(what, f"the axis {axis.name} is {verb} already, into {parts}", axis)
         loops = ", ".join(leaf.name for leaf in self.leaf_iter_vars) or "none"
         owner = next((s.name for s in self.schedule.stages if any(axis is a for a in s.all_iter_vars)), None)
@@ -597,9 +589,7 @@ def check_follower(follower: Stage, loads: Sequence[Load]) -> None:
         )
     op = leader.op
     assert isinstance(op, ComputeOp)
-    tree = AxisTree(
-        Facts(), {axis: Span(0, axis.dom.extent) for axis in (*op.axis, *op.reduce_axis)}, leader.relations
-    )
+    tree = AxisTree(Facts(), {axis: Span(0, axis.dom.extent) for axis in (*op.axis, *op.reduce_axis)}, leader.relations)
     for number, axis in enumerate(order[: depth + 1]):
         tree.length(axis)
         tree.values[axis] = symbolic.symbol(f"_loop{number}")
@@ -629,9 +619,7 @@ def following_region(facts: Facts, follower: Stage, loads: Sequence[Load], tree:
     for own, mirror in zip(leader.axis, mirrors(follower, loads), strict=True):
         if mirror is not None and not tree.is_untouched(own):
             span = tree.root_span(own)
-            found[mirror.axis] = _cut(
-                facts, Span(span.low - mirror.distance, span.extent, span.most), mirror, own
-            )
+            found[mirror.axis] = _cut(facts, Span(span.low - mirror.distance, span.extent, span.most), mirror, own)
     return [found[axis] for axis in op.axis]
 
 

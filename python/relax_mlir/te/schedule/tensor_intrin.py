@@ -93,9 +93,7 @@ class Implementation:
         known: dict[str, Dim] = {}
         for param, tensor in zip(params, tensors, strict=True):
             if str(param.dtype) != tensor.dtype:
-                raise DTypeError(
-                    f"{what}: '{param.name}' has dtype {param.dtype}, and {tensor.name} {tensor.dtype}"
-                )
+                raise DTypeError(f"{what}: '{param.name}' has dtype {param.dtype}, and {tensor.name} {tensor.dtype}")
             for own, size in zip(param.shape or (), tensor.shape, strict=False):
                 if (name := symbolic.linear_definition(own)) is not None and own == symbolic.symbol(name):
                     known.setdefault(name, size)
@@ -174,9 +172,7 @@ def _has_shape(own: Sequence[Dim], wanted: Sequence[Dim], known: Mapping[str, Di
     if len(own) != len(wanted):
         return False
     try:
-        return all(
-            symbolic.prove_equal(symbolic.substitute(a, known), b) for a, b in zip(own, wanted, strict=True)
-        )
+        return all(symbolic.prove_equal(symbolic.substitute(a, known), b) for a, b in zip(own, wanted, strict=True))
     except RelaxError:
         return False
 
@@ -280,10 +276,7 @@ class TensorIntrin:
         for load in loads_of(*self.op.body):
             region = read_region(facts, load, domain)
             ends = zip(region, load.tensor.shape, strict=True)
-            if all(
-                span is not None and span.low == 0 and symbolic.prove_equal(span.stop, size)
-                for span, size in ends
-            ):
+            if all(span is not None and span.low == 0 and symbolic.prove_equal(span.stop, size) for span, size in ends):
                 whole.add(load.tensor)
         return all(tensor in whole for tensor in self.op.input_tensors)
 
@@ -297,9 +290,7 @@ class TensorIntrin:
         expect("TensorIntrin.register: 'name'", name, str, "a name")
         expect("TensorIntrin.register: 'intrin'", intrin, TensorIntrin, "what decl_tensor_intrin gives")
         if name in _known and not override:
-            raise ArgumentError(
-                f"TensorIntrin.register: there is an intrinsic '{name}' already: give override=True"
-            )
+            raise ArgumentError(f"TensorIntrin.register: there is an intrinsic '{name}' already: give override=True")
         made = TensorIntrin(name, intrin.op, intrin.body, intrin.reset, intrin.update, intrin.strides)
         _known[name] = made
         return made
@@ -375,9 +366,7 @@ def declare(
             raise ArgumentError(f"{what}: 'binds' has {tensor}, which the op neither reads nor makes")
         expect(f"{what}: a value of 'binds'", pattern, BufferPattern, "what decl_buffer gives")
         if pattern.dtype != tensor.dtype:
-            raise DTypeError(
-                f"{what}: the buffer of {tensor.name} has dtype {pattern.dtype}, not {tensor.dtype}"
-            )
+            raise DTypeError(f"{what}: the buffer of {tensor.name} has dtype {pattern.dtype}, not {tensor.dtype}")
         if len(pattern.shape) != tensor.ndim or any(
             not symbolic.prove_equal(a, b) for a, b in zip(pattern.shape, tensor.shape, strict=True)
         ):
@@ -411,9 +400,7 @@ def declare(
 def _check_op(what: str, op: ComputeOp) -> None:
     """Raise unless an op can specify an intrinsic."""
     if len(post_order(*op.body)) > MAX_NODES:
-        raise ArgumentError(
-            f"{what}: {op.name} has more than {MAX_NODES} parts, which is no small computation"
-        )
+        raise ArgumentError(f"{what}: {op.name} has more than {MAX_NODES} parts, which is no small computation")
     for axis in op.reduce_axis:
         if axis.dom.begin != 0:
             raise ArgumentError(f"{what}: the axis {axis.name} begins at {axis.dom.begin}, expected 0")

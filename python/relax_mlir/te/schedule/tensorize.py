@@ -115,9 +115,7 @@ class Tile:
         assert first is not None
         raise first
 
-    def _pairs(
-        self, what: str, wanted: Sequence[IterVar], own: Sequence[IterVar]
-    ) -> list[tuple[IterVar, IterVar]]:
+    def _pairs(self, what: str, wanted: Sequence[IterVar], own: Sequence[IterVar]) -> list[tuple[IterVar, IterVar]]:
         """Pairs of corresponding axes of the intrinsic and the loops."""
         return list(zip(*self._left(what, wanted, own), strict=True))
 
@@ -154,9 +152,7 @@ class Tile:
         match.sizes = {name: 1 for axis in alone if (name := _any_length(axis)) is not None}
         self._lengths(match, pairs)
         if len(self.outputs) != len(intrin.op.outputs):
-            raise Different(
-                f"it makes {len(self.outputs)} tensors, and the intrinsic {len(intrin.op.outputs)}"
-            )
+            raise Different(f"it makes {len(self.outputs)} tensors, and the intrinsic {len(intrin.op.outputs)}")
         compared = _Comparison(self, match, pairs)
         for tensor, target in zip(self.outputs, intrin.op.outputs, strict=True):
             compared.require(Load(tensor, self.op.axis), Load(target, intrin.op.axis))
@@ -191,9 +187,7 @@ class Tile:
                     f"the axis {axis.name} has the length {extent}, which may be more than the {size} of "
                     f"{pattern.name} of the intrinsic: split it by {size}"
                 )
-            match.tests += [
-                (part, size) for part in distributed_minimum(extent) if not self.facts.at_most(size, part)
-            ]
+            match.tests += [(part, size) for part in distributed_minimum(extent) if not self.facts.at_most(size, part)]
 
     def _is_equal(self, a: Dim, b: Dim) -> bool:
         return self.facts.at_most(a, b) and self.facts.at_most(b, a)
@@ -228,25 +222,19 @@ class _Comparison:
     def same(self, own: Expr, wanted: Expr) -> bool:
         self.comparisons += 1
         if self.comparisons > MAX_COMPARISONS:
-            return self.differs(
-                "it is not compared with the intrinsic, which has too many orders of operands"
-            )
+            return self.differs("it is not compared with the intrinsic, which has too many orders of operands")
         own, wanted = _bare(own), _bare(wanted)
         if own.kind == INDEX and wanted.kind == INDEX:
             return self.same_index(own, wanted)
         if own.kind != wanted.kind and LITERAL not in (own.kind, wanted.kind):
-            return self.differs(
-                f"`{own!r}` has dtype {own.kind}, and `{wanted!r}` of the intrinsic {wanted.kind}"
-            )
+            return self.differs(f"`{own!r}` has dtype {own.kind}, and `{wanted!r}` of the intrinsic {wanted.kind}")
         if type(own) is not type(wanted) or _label(own) != _label(wanted):
             return self.differs(f"it computes `{own!r}` where the intrinsic computes `{wanted!r}`")
         self.progress += 1
         if isinstance(own, Load) and isinstance(wanted, Load):
             return self.same_part(own, wanted)
         if isinstance(own, ScalarVar) and isinstance(wanted, ScalarVar):
-            return self.scalars.setdefault(own, wanted) is wanted or self.differs(
-                "the reductions combine otherwise"
-            )
+            return self.scalars.setdefault(own, wanted) is wanted or self.differs("the reductions combine otherwise")
         if isinstance(own, Reduction) and isinstance(wanted, Reduction):
             return self.same_reduction(own, wanted)
         if len(own.children) != len(wanted.children):
@@ -303,14 +291,10 @@ class _Comparison:
         except RelaxError:
             found = None
         if found is None:
-            return self.differs(
-                f"{what} runs along its dimensions otherwise than `{wanted!r}` of the intrinsic"
-            )
+            return self.differs(f"{what} runs along its dimensions otherwise than `{wanted!r}` of the intrinsic")
         known = self.match.parts.setdefault(wanted.tensor, found)
         same = known.tensor is found.tensor and known.axes == found.axes
-        if not same or any(
-            not symbolic.prove_equal(a, b) for a, b in zip(known.origin, found.origin, strict=True)
-        ):
+        if not same or any(not symbolic.prove_equal(a, b) for a, b in zip(known.origin, found.origin, strict=True)):
             return self.differs(
                 f"{what} is of another part of a tensor than another access that is `{wanted.tensor.name}` of the "
                 "intrinsic"
@@ -359,9 +343,7 @@ def _any_length(axis: IterVar) -> str | None:
 def _placements(rank: int, count: int) -> list[tuple[int, ...]]:
     """Choices of `count` of `rank` dimensions for those of an intrinsic: first in order, from the last ones on."""
     ordered = sorted(itertools.combinations(range(rank), count), reverse=True)
-    others = (
-        [p for p in itertools.permutations(range(rank), count) if list(p) != sorted(p)] if rank <= 5 else []
-    )
+    others = [p for p in itertools.permutations(range(rank), count) if list(p) != sorted(p)] if rank <= 5 else []
     return [*ordered, *others]
 
 
@@ -403,9 +385,7 @@ def place_of(stage: Stage) -> tuple[Tensorized, int]:
     for number, axis in enumerate(stage.leaf_iter_vars):
         if axis is place.axis:
             return place, number
-    raise place.refused(
-        f"the axis {place.axis.name} is no loop of {stage.name} any more: it was split or fused since"
-    )
+    raise place.refused(f"the axis {place.axis.name} is no loop of {stage.name} any more: it was split or fused since")
 
 
 def check_loops(stage: Stage, inside: Sequence[IterVar]) -> None:

@@ -99,9 +99,7 @@ def _sources(so_far: Sequence[ScalarVar], results: Sequence[Expr]) -> list[Expr]
     found: dict[Any, Expr] = {}
     for item in post_order(*results):
         combined[id(item)] = id(item) in own or any(combined[id(child)] for child in item.children)
-        varies[id(item)] = isinstance(item, Load | IterVar) or any(
-            varies[id(child)] for child in item.children
-        )
+        varies[id(item)] = isinstance(item, Load | IterVar) or any(varies[id(child)] for child in item.children)
     waiting = list(results)
     while waiting:
         item = waiting.pop(0)
@@ -147,9 +145,7 @@ def order_is_free(combiner: Combiner) -> bool:
         table[a, b] = made
     if any(table[a, a] != a or any(table[a, b] != table[b, a] for b in values) for a in values):
         return False
-    return all(
-        table[table[a, b], c] == table[a, table[b, c]] for a, b, c in itertools.product(values, repeat=3)
-    )
+    return all(table[table[a, b], c] == table[a, table[b, c]] for a, b, c in itertools.product(values, repeat=3))
 
 
 def _combined(combiner: Combiner, a: Sequence[int], b: Sequence[int]) -> tuple[int, ...] | None:

@@ -255,8 +255,7 @@ class _Buffers:
         """Add the buffer of an allocation; `sizes` are its dynamic ones."""
         type_, dynamic = ir.ShapedType(op.results[0].type), iter(sizes)
         shape = tuple(
-            next(dynamic) if type_.is_dynamic_dim(axis) else int(type_.get_dim_size(axis))
-            for axis in range(type_.rank)
+            next(dynamic) if type_.is_dynamic_dim(axis) else int(type_.get_dim_size(axis)) for axis in range(type_.rank)
         )
         name = self.fresh("buffer")
         self.shapes[name] = (shape, element)
@@ -306,9 +305,7 @@ class _Expressions:
         assert unit.template is not None
         name, parts = unit.template.name, self.operands(unit)
         if unit.template.literal:
-            parts.append(
-                self.constant(Unit("constant", unit.ops[:1], [], unit.template.arguments[0]), bare=True)
-            )
+            parts.append(self.constant(Unit("constant", unit.ops[:1], [], unit.template.arguments[0]), bare=True))
         if name in OPERATORS:
             operator = OPERATORS[name]
             return compare(operator, *parts) if operator in COMPARISONS else binary(operator, *parts)
@@ -481,12 +478,7 @@ class _Lifter:
             variable, axis = self.loop(loop)
             axes[variable] = axis
             units = self.reader.cutter.cut([view.operation for view in entry_block(loop).operations][:-1])
-        if (
-            any(kinds[1:-1])
-            or kinds[:-1][:1] == ["vectorized"]
-            or kinds[-1:] == ["parallel"]
-            or "unroll" in kinds
-        ):
+        if any(kinds[1:-1]) or kinds[:-1][:1] == ["vectorized"] or kinds[-1:] == ["parallel"] or "unroll" in kinds:
             raise NoStagesError("a loop has a kind already, which a schedule has given it")
         body = self.body(units)
         titles = [name_of(item.op.location) for item in body if isinstance(item, Store)]
@@ -516,9 +508,7 @@ class _Lifter:
     def empty_reduction(self, unit: Unit) -> EmptyReduction:
         """The nests of an ``if``; raises `NoStagesError` for another condition."""
         refusal = f"{_at(unit.last)} is a condition, which is no beginning of a reduction"
-        sizes = [
-            _compared_to_zero(part, "<=") for part in _operands(self.reader.known[unit.operands[0]], "|")
-        ]
+        sizes = [_compared_to_zero(part, "<=") for part in _operands(self.reader.known[unit.operands[0]], "|")]
         found = [size for size in sizes if size is not None]
         if self.otherwise(unit) or len(found) < len(sizes):
             raise NoStagesError(refusal)
@@ -644,9 +634,7 @@ class _Lifter:
         for store in nest.stores:
             name, places = store.buffer, store.places
             if any(place not in nest.axes for place in places) or len(set(places)) < len(places):
-                raise NoStagesError(
-                    f"{_at(store.op)} stores '{name}' at other places than the axes of its loops"
-                )
+                raise NoStagesError(f"{_at(store.op)} stores '{name}' at other places than the axes of its loops")
             if found is not None and places != found:
                 raise NoStagesError(f"{_at(store.op)} stores '{name}' at another place than what is with it")
             found = places
@@ -708,13 +696,9 @@ class _Lifter:
         if len(starts) != len(begun):
             raise NoStagesError(f"nothing says what the reduction '{next(iter(targets))}' begins with")
         if variables_of(*starts):
-            raise NoStagesError(
-                f"the initial values of the reduction '{next(iter(targets))}' differ by element"
-            )
+            raise NoStagesError(f"the initial values of the reduction '{next(iter(targets))}' differ by element")
         try:
-            together = reductions_of(
-                "_".join(found), list(so_far.values()), list(found.values()), starts, axes
-            )
+            together = reductions_of("_".join(found), list(so_far.values()), list(found.values()), starts, axes)
         except NoCombiner as problem:
             raise NoStagesError(str(problem)) from None
         return dict(zip(found, together, strict=True))
@@ -750,18 +734,14 @@ class _Lifter:
         """Add the computation of some buffers."""
         first, *others = body
         wanted = title if title and not re.fullmatch(r"block\d*", title) else first
-        op = ComputeOp(
-            axes, list(body.values()), first if first in self.parameters and not others else wanted
-        )
+        op = ComputeOp(axes, list(body.values()), first if first in self.parameters and not others else wanted)
         self.loops[op] = loops
         for name, tensor in zip(body, op.outputs, strict=True):
             if others:
                 tensor.name = name
             self.reader.tensors[name] = tensor
         names = [wanted, *(name for name in body if others and name != wanted)]
-        for name, tensor in zip(
-            names, [op.outputs[0], *map(self.reader.tensors.__getitem__, names[1:])], strict=True
-        ):
+        for name, tensor in zip(names, [op.outputs[0], *map(self.reader.tensors.__getitem__, names[1:])], strict=True):
             self.blocks[name if name not in self.blocks else f"{name}_{len(self.blocks)}"] = tensor
 
 
@@ -851,9 +831,7 @@ def _reader(function: func.FuncOp, params: Sequence[PrimParam]) -> _Expressions:
 
 def _has_declared_types(function: func.FuncOp, params: Sequence[PrimParam]) -> bool:
     """True if parameters have the declared types, without layouts."""
-    return all(
-        argument.type in _types(param) for param, argument in zip(params, function.arguments, strict=True)
-    )
+    return all(argument.type in _types(param) for param, argument in zip(params, function.arguments, strict=True))
 
 
 def _types(param: PrimParam) -> list[ir.Type]:

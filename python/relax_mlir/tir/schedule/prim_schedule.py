@@ -98,11 +98,7 @@ class _Name:
 
 def _line(targets: tuple[str, ...], method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     shown = [*map(repr, args), *(f"{name}={value!r}" for name, value in kwargs.items())]
-    left = (
-        f"{', '.join(targets)}{',' if method == 'get_loops' and len(targets) == 1 else ''} = "
-        if targets
-        else ""
-    )
+    left = f"{', '.join(targets)}{',' if method == 'get_loops' and len(targets) == 1 else ''} = " if targets else ""
     return f"{left}sch.{method}({', '.join(shown)})"
 
 
@@ -130,9 +126,7 @@ class Schedule:
         work = self._mod.clone()
         for name, function in self._functions.items():
             lifted = function.lifted
-            made = build_scheduled(
-                function.schedule, [*lifted.inputs, *lifted.outputs], name, integers=lifted.integers
-            )
+            made = build_scheduled(function.schedule, [*lifted.inputs, *lifted.outputs], name, integers=lifted.integers)
             put(work.mlir, name, made.module[name])
         return work
 

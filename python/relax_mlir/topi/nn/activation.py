@@ -116,9 +116,7 @@ def _mapped(name: str, x: Tensor, rule: Callable[[Expr], Expr]) -> Tensor:
     tensor = require(f"{what}: 'x'", x)
     require_float(what, tensor)
     kind = "float64" if tensor.dtype == "float64" else "float32"
-    return computed(
-        tensor.shape, lambda *i: rule(tensor(*i).astype(kind)).astype(tensor.dtype), f"T_{name}", ELEMWISE
-    )
+    return computed(tensor.shape, lambda *i: rule(tensor(*i).astype(kind)).astype(tensor.dtype), f"T_{name}", ELEMWISE)
 
 
 def elu(x: Tensor, alpha: float = 1.0) -> Tensor:
@@ -129,9 +127,7 @@ def elu(x: Tensor, alpha: float = 1.0) -> Tensor:
 
 def selu(x: Tensor) -> Tensor:
     """``scale * elu(x, alpha)`` with the constants that preserve mean and variance."""
-    return _mapped(
-        "selu", x, lambda v: functions.select(v > 0, v, functions.expm1(v) * SELU_ALPHA) * SELU_SCALE
-    )
+    return _mapped("selu", x, lambda v: functions.select(v > 0, v, functions.expm1(v) * SELU_ALPHA) * SELU_SCALE)
 
 
 def silu(x: Tensor) -> Tensor:
@@ -147,9 +143,7 @@ def gelu(x: Tensor) -> Tensor:
 def gelu_tanh(x: Tensor) -> Tensor:
     """``x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))) / 2``."""
     factor = math.sqrt(2 / math.pi)
-    return _mapped(
-        "gelu_tanh", x, lambda v: v * (functions.tanh((v + v * v * v * 0.044715) * factor) + 1.0) * 0.5
-    )
+    return _mapped("gelu_tanh", x, lambda v: v * (functions.tanh((v + v * v * v * 0.044715) * factor) + 1.0) * 0.5)
 
 
 def softplus(x: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
@@ -167,16 +161,12 @@ def softplus(x: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
 def hardsigmoid(x: Tensor, alpha: float = 1 / 6, beta: float = 0.5) -> Tensor:
     """``alpha * x + beta``, clamped to [0, 1]."""
     factor, shift = real(alpha, "topi.nn.hardsigmoid: 'alpha'"), real(beta, "topi.nn.hardsigmoid: 'beta'")
-    return _mapped(
-        "hardsigmoid", x, lambda v: functions.maximum(functions.minimum(v * factor + shift, 1.0), 0.0)
-    )
+    return _mapped("hardsigmoid", x, lambda v: functions.maximum(functions.minimum(v * factor + shift, 1.0), 0.0))
 
 
 def hardswish(x: Tensor) -> Tensor:
     """``x * hardsigmoid(x)``."""
-    return _mapped(
-        "hardswish", x, lambda v: v * functions.maximum(functions.minimum(v + 3.0, 6.0), 0.0) / 6.0
-    )
+    return _mapped("hardswish", x, lambda v: v * functions.maximum(functions.minimum(v + 3.0, 6.0), 0.0) / 6.0)
 
 
 def nll_loss(

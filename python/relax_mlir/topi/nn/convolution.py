@@ -145,9 +145,7 @@ def depthwise_conv2d_nchw(
         one = multiplier == 1
         own = o if one else o // size(multiplier)
         places = places_of(at, taps, windows)
-        return reductions.sum(
-            padded(b, own, *places) * weight(own, 0 if one else o % size(multiplier), *taps), taps
-        )
+        return reductions.sum(padded(b, own, *places) * weight(own, 0 if one else o % size(multiplier), *taps), taps)
 
     return computed(
         [data.shape[0], data.shape[1] * multiplier, *counts],
@@ -190,9 +188,7 @@ def conv_transpose(
     taps = taps_of(windows)
     if counts is None:
         counts = [
-            symbolic.maximum(
-                (length - 1) * w.stride - w.before - w.after + w.dilation * (w.size - 1) + extra + 1, 0
-            )
+            symbolic.maximum((length - 1) * w.stride - w.before - w.after + w.dilation * (w.size - 1) + extra + 1, 0)
             for length, w, extra in zip(lengths, windows, more, strict=True)
         ]
 
@@ -220,9 +216,7 @@ def _extra(what: str, output_padding: Amount, rank: int) -> list[int]:
     more = [output_padding] if isinstance(output_padding, int) else list(output_padding)
     more = more * rank if len(more) == 1 else more
     if len(more) != rank or any(not isinstance(m, int) or m < 0 for m in more):
-        raise ArgumentError(
-            f"{what}: 'output_padding' is {output_padding!r}, expected {rank} integers from 0 on"
-        )
+        raise ArgumentError(f"{what}: 'output_padding' is {output_padding!r}, expected {rank} integers from 0 on")
     return more
 
 
@@ -247,9 +241,7 @@ def conv2d_transpose_nchw(
     output_padding: Amount,
 ) -> Tensor:
     """The transposed convolution along two dimensions; see `conv_transpose`."""
-    return conv_transpose(
-        Input, Filter, strides, padding, output_padding, 1, 1, out_dtype, "conv2d_transpose"
-    )
+    return conv_transpose(Input, Filter, strides, padding, output_padding, 1, 1, out_dtype, "conv2d_transpose")
 
 
 def conv3d_transpose_ncdhw(
@@ -261,9 +253,7 @@ def conv3d_transpose_ncdhw(
     output_padding: Amount,
 ) -> Tensor:
     """The transposed convolution along three dimensions; see `conv_transpose`."""
-    return conv_transpose(
-        Input, Filter, strides, padding, output_padding, 1, 1, out_dtype, "conv3d_transpose"
-    )
+    return conv_transpose(Input, Filter, strides, padding, output_padding, 1, 1, out_dtype, "conv3d_transpose")
 
 
 def _of_rank(
@@ -464,9 +454,7 @@ def group_conv1d_transpose_ncw(
     groups: int,
 ) -> Tensor:
     """The grouped transposed convolution along one dimension; see `conv_transpose`."""
-    return conv_transpose(
-        data, kernel, stride, padding, output_padding, 1, groups, out_dtype, "conv1d_transpose"
-    )
+    return conv_transpose(data, kernel, stride, padding, output_padding, 1, groups, out_dtype, "conv1d_transpose")
 
 
 def group_conv2d_transpose_nchw(
@@ -479,9 +467,7 @@ def group_conv2d_transpose_nchw(
     groups: int,
 ) -> Tensor:
     """The grouped transposed convolution along two dimensions; see `conv_transpose`."""
-    return conv_transpose(
-        data, kernel, stride, padding, output_padding, 1, groups, out_dtype, "conv2d_transpose"
-    )
+    return conv_transpose(data, kernel, stride, padding, output_padding, 1, groups, out_dtype, "conv2d_transpose")
 
 
 def group_conv3d_transpose_ncdhw(
@@ -494,6 +480,4 @@ def group_conv3d_transpose_ncdhw(
     groups: int,
 ) -> Tensor:
     """The grouped transposed convolution along three dimensions; see `conv_transpose`."""
-    return conv_transpose(
-        data, kernel, strides, padding, output_padding, 1, groups, out_dtype, "conv3d_transpose"
-    )
+    return conv_transpose(data, kernel, strides, padding, output_padding, 1, groups, out_dtype, "conv3d_transpose")

@@ -100,11 +100,7 @@ def group_norm(
     require_float(what, tensor)
     channel = axis_of(what, channel_axis, tensor.ndim)
     channels = tensor.shape[channel]
-    if (
-        not isinstance(num_groups, int)
-        or num_groups < 1
-        or not symbolic.prove_divisible(channels, num_groups)
-    ):
+    if not isinstance(num_groups, int) or num_groups < 1 or not symbolic.prove_divisible(channels, num_groups):
         raise ShapeError(f"{what}: {channels} channels are not known to be divisible in {num_groups} groups")
     along = axes_of(what, axes, tensor.ndim)
     if channel in along:
@@ -163,9 +159,7 @@ def _scaled(
     return shifted
 
 
-def lrn(
-    data: Tensor, size: int, axis: int = 1, alpha: float = 0.0001, beta: float = 0.75, bias: float = 2
-) -> Tensor:
+def lrn(data: Tensor, size: int, axis: int = 1, alpha: float = 0.0001, beta: float = 0.75, bias: float = 2) -> Tensor:
     """``data / (bias + alpha / size * sum)^beta``, with the sum of the squares of `size` elements around each."""
     what = "topi.nn.lrn"
     tensor = require(f"{what}: 'data'", data)

@@ -94,9 +94,7 @@ def _reflected(index: Expr, dim: Dim) -> Expr:
     return functions.minimum(place, period - place) if dim != 1 else place
 
 
-def _moved(
-    what: str, data: Tensor, pad_before: Sequence[Any], pad_after: Sequence[Any] | None, place: Place
-) -> Tensor:
+def _moved(what: str, data: Tensor, pad_before: Sequence[Any], pad_after: Sequence[Any] | None, place: Place) -> Tensor:
     tensor = require(f"{what}: 'data'", data)
     before, after = _amounts(what, tensor, pad_before, pad_after)
 
@@ -156,9 +154,7 @@ def _amounts(
     before = dims_of(f"{what}: 'pad_before'", pad_before)
     after = before if pad_after is None else dims_of(f"{what}: 'pad_after'", pad_after)
     if len(before) != tensor.ndim or len(after) != tensor.ndim:
-        raise ShapeError(
-            f"{what}: {len(before)} and {len(after)} amounts for {tensor}; expected one per dimension"
-        )
+        raise ShapeError(f"{what}: {len(before)} and {len(after)} amounts for {tensor}; expected one per dimension")
     return before, after
 
 
@@ -214,13 +210,9 @@ def windows_of(
         raise ArgumentError(f"{what}: 'padding' is {padding!r}, expected integers")
     if isinstance(padding, str):
         pads = [_same(what, padding, *of) for of in zip(lengths, sizes, steps, apart, strict=True)]
-        return [
-            Window(*of, *pad) for of, pad in zip(zip(sizes, steps, apart, strict=True), pads, strict=True)
-        ]
+        return [Window(*of, *pad) for of, pad in zip(zip(sizes, steps, apart, strict=True), pads, strict=True)]
     given = one_or_listed(f"{what}: 'padding'", padding)
-    if len(given) not in (1, rank, 2 * rank) or any(
-        isinstance(p, bool) or not isinstance(p, int) for p in given
-    ):
+    if len(given) not in (1, rank, 2 * rank) or any(isinstance(p, bool) or not isinstance(p, int) for p in given):
         raise ArgumentError(f"{what}: 'padding' is {padding!r}, expected 1, {rank} or {2 * rank} integers")
     before = given * rank if len(given) == 1 else given[:rank]
     after = given[rank:] if len(given) == 2 * rank else before
@@ -239,9 +231,7 @@ def taps_of(windows: Sequence[Window]) -> list[IterVar]:
 
 def places_of(at: Sequence[Expr], taps: Sequence[Expr], windows: Sequence[Window]) -> list[Expr]:
     """The indices in the padded data of an element of the window at `at`."""
-    return [
-        scaled(i, w.stride) + scaled(tap, w.dilation) for i, tap, w in zip(at, taps, windows, strict=True)
-    ]
+    return [scaled(i, w.stride) + scaled(tap, w.dilation) for i, tap, w in zip(at, taps, windows, strict=True)]
 
 
 def _each(what: str, value: int | Sequence[int], rank: int, least: int) -> list[int]:
@@ -258,9 +248,7 @@ def _same(what: str, mode: str, length: Dim, size: Dim, stride: int, dilation: i
     if mode != "SAME":
         raise ArgumentError(f"{what}: 'padding' is {mode!r}, expected integers, 'VALID' or 'SAME'")
     if not isinstance(size, int) or (stride != 1 and not isinstance(length, int)):
-        raise ShapeError(
-            f"{what}: 'padding' is 'SAME', but a size is known only when it is called: {length}, {size}"
-        )
+        raise ShapeError(f"{what}: 'padding' is 'SAME', but a size is known only when it is called: {length}, {size}")
     span = dilation * (size - 1)
     amount = span
     if isinstance(length, int):

@@ -130,9 +130,7 @@ def _windows(
 ) -> tuple[list[Window], list[Dim]]:
     """The windows along the last `rank` dimensions, and how many there are."""
     if not isinstance(rank, int) or not 0 < rank <= tensor.ndim:
-        raise ArgumentError(
-            f"{what}: 'rank' is {rank!r}, expected up to {tensor.ndim}, the dimensions of {tensor}"
-        )
+        raise ArgumentError(f"{what}: 'rank' is {rank!r}, expected up to {tensor.ndim}, the dimensions of {tensor}")
     sizes = [kernel] * rank if isinstance(kernel, int) else listed(f"{what}: 'kernel'", kernel)
     if len(sizes) != rank or any(not isinstance(s, int) or s < 1 for s in sizes):
         raise ArgumentError(f"{what}: 'kernel' is {kernel!r}, expected {rank} integers from 1 on")
@@ -290,9 +288,7 @@ def _elements(window: Window, length: Dim, count: Dim, dtype: str, *, include: b
     def value(i: Expr) -> object:
         place = scaled(i, window.stride) + scaled(tap, window.dilation) - window.before
         inside = functions.all(place >= low, place < size(high))
-        return reductions.sum(
-            functions.select(inside, functions.const(1, dtype), functions.const(0, dtype)), tap
-        )
+        return reductions.sum(functions.select(inside, functions.const(1, dtype), functions.const(0, dtype)), tap)
 
     return computed([count], value, "T_window", "comm_reduce")
 
@@ -353,9 +349,7 @@ def _pooled(
     counts = dims_of(f"{what}: 'output_size'", output_size)
     counts = counts * rank if len(counts) == 1 else counts
     if tensor.ndim != rank + 2 or len(counts) != rank:
-        raise ShapeError(
-            f"{what}: {len(counts)} sizes for {tensor}, expected {rank} for {rank + 2} dimensions"
-        )
+        raise ShapeError(f"{what}: {len(counts)} sizes for {tensor}, expected {rank} for {rank + 2} dimensions")
     if pool_type == "avg":
         require_float(what, tensor)
     axes = [layout.index(letter) for letter in letters[2:]]
@@ -398,9 +392,7 @@ def _along(tensor: Tensor, axis: int, count: Dim, pool_type: str) -> Tensor:
 
 def lowest(b: LoopBuilder, buffer: Buffer) -> Scalar:
     """The lowest value of the dtype of a buffer: minus infinity for floats."""
-    return (
-        b.const(-math.inf, buffer.dtype.name) if buffer.dtype.is_float else limit("min_value", buffer.dtype)
-    )
+    return b.const(-math.inf, buffer.dtype.name) if buffer.dtype.is_float else limit("min_value", buffer.dtype)
 
 
 GRADIENT = "pool_grad"
@@ -453,19 +445,14 @@ def _pool_grad(
     given: Tensor, tensor: Tensor, windows: Sequence[Window], pool_type: str, count_include_pad: bool
 ) -> Tensor:
     def windows_at(b: LoopBuilder, at: Sequence[Scalar]) -> list[_Taps]:
-        return [
-            _Taps(b, i, window, length)
-            for i, window, length in zip(at, windows, tensor.shape[2:], strict=True)
-        ]
+        return [_Taps(b, i, window, length) for i, window, length in zip(at, windows, tensor.shape[2:], strict=True)]
 
     def means(b: LoopBuilder, grad: Buffer, x: Buffer, out: Buffer) -> None:
         with b.grid(given.shape) as (n, c, *at):
             rows, columns = windows_at(b, at)
             with b.loop(*rows.inside) as v, b.loop(*columns.inside) as u:
                 target = (n, c, rows.index(v), columns.index(u))
-                count = (rows.count(count_include_pad) * columns.count(count_include_pad)).astype(
-                    tensor.dtype
-                )
+                count = (rows.count(count_include_pad) * columns.count(count_include_pad)).astype(tensor.dtype)
                 out[target] = out[target] + grad[n, c, at] / count
 
     def maxima(b: LoopBuilder, grad: Buffer, x: Buffer, out: Buffer) -> None:

@@ -107,11 +107,7 @@ def space_to_batch_nd(
     blocks, (before, after) = _lists(what, tensor, block_shape, pad_before, pad_after)
     rank = len(blocks)
     rest = [0] * (tensor.ndim - 1 - rank)
-    padded = (
-        pad(tensor, [0, *before, *rest], [0, *after, *rest], pad_value)
-        if any(before) or any(after)
-        else tensor
-    )
+    padded = pad(tensor, [0, *before, *rest], [0, *after, *rest], pad_value) if any(before) or any(after) else tensor
     batch, lengths = padded.shape[0], padded.shape[1 : 1 + rank]
     counts = [_parts(what, padded, length, block) for length, block in zip(lengths, blocks, strict=True)]
 
@@ -152,9 +148,7 @@ def batch_to_space_nd(
     return computed([batch, *lengths, *tensor.shape[1 + rank :]], value, "T_batch_to_space_nd", INJECTIVE)
 
 
-def dilate(
-    data: Tensor, strides: Sequence[int], dilation_value: float = 0.0, name: str = "DilatedInput"
-) -> Tensor:
+def dilate(data: Tensor, strides: Sequence[int], dilation_value: float = 0.0, name: str = "DilatedInput") -> Tensor:
     """Insert `dilation_value` between elements, so that elements are `strides` apart in each dimension."""
     what = "topi.nn.dilate"
     tensor = require(f"{what}: 'data'", data)
@@ -167,9 +161,7 @@ def dilate(
     def value(*i: Expr) -> Expr:
         tests = [index % step == 0 for index, step in zip(i, steps, strict=True) if step != 1]
         places = [index if step == 1 else index // step for index, step in zip(i, steps, strict=True)]
-        return (
-            functions.if_then_else(functions.all(*tests), tensor(*places), filling) if tests else tensor(*i)
-        )
+        return functions.if_then_else(functions.all(*tests), tensor(*places), filling) if tests else tensor(*i)
 
     return computed(shape, value, name, INJECTIVE)
 
@@ -198,9 +190,7 @@ def _lists(
     blocks = [_block(what, "block_shape", block) for block in listed(f"{what}: 'block_shape'", block_shape)]
     found = [listed(f"{what}: the amounts", amount) for amount in amounts]
     if tensor.ndim < 1 + len(blocks) or any(len(amount) != len(blocks) for amount in found):
-        raise ShapeError(
-            f"{what}: {len(blocks)} blocks and {', '.join(map(repr, found))} do not fit {tensor}"
-        )
+        raise ShapeError(f"{what}: {len(blocks)} blocks and {', '.join(map(repr, found))} do not fit {tensor}")
     if any(not isinstance(a, int) or a < 0 for amount in found for a in amount):
         raise ArgumentError(f"{what}: {', '.join(map(repr, found))} are not all integers from 0 on")
     return blocks, found
@@ -281,9 +271,7 @@ def upsampling3d(
 
 def _method(what: str, method: str) -> str:
     if method not in METHODS:
-        raise ArgumentError(
-            f"{what}: 'method' is {method!r}, expected one of {', '.join(map(repr, METHODS))}"
-        )
+        raise ArgumentError(f"{what}: 'method' is {method!r}, expected one of {', '.join(map(repr, METHODS))}")
     return METHODS[method]
 
 

@@ -60,9 +60,7 @@ def lstm(
     kind = Xs.dtype
     if kind in ("float16", "bfloat16"):
         wide = {name: cast(tensor, "float32") for name, tensor in tensors.items()}
-        states = lstm(
-            **wide, f_act=f_act, g_act=g_act, h_act=h_act, reverse=reverse, weight_layout=weight_layout
-        )
+        states = lstm(**wide, f_act=f_act, g_act=g_act, h_act=h_act, reverse=reverse, weight_layout=weight_layout)
         return [cast(state, kind) for state in states]
     return _Lstm(tensors, f_act, g_act, h_act, reverse, weight_layout).states()
 
@@ -81,9 +79,7 @@ def _checked_lstm(given: Mapping[str, Tensor | None], weight_layout: str) -> dic
     inputs, weights, _ = (require(f"{what}: '{n}'", given[n]) for n in ("Xs", "Wi", "Wh"))
     require_float(what, inputs)
     if inputs.ndim != 3 or weights.ndim != 2 or not symbolic.prove_divisible(weights.shape[0], 4):
-        raise ShapeError(
-            f"{what}: {inputs} and {weights} are not (steps, batch, inputs) and (4 * hidden, inputs)"
-        )
+        raise ShapeError(f"{what}: {inputs} and {weights} are not (steps, batch, inputs) and (4 * hidden, inputs)")
     _, batch, features = inputs.shape
     gates = weights.shape[0]
     hidden, proj = symbolic.floordiv(gates, 4), given["proj"]
@@ -131,24 +127,18 @@ class _Lstm:
         feature = reductions.reduce_axis((0, features), "k")
         self.given = computed(
             (self.steps, self.batch, 4, self.hidden),
-            lambda t, b, g, j: reductions.sum(
-                inputs(t, b, feature) * weights(g * width + j, feature), feature
-            ),
+            lambda t, b, g, j: reductions.sum(inputs(t, b, feature) * weights(g * width + j, feature), feature),
             "T_lstm_inputs",
             RECURRENT,
         )
         self.h_state = placeholder((self.steps + 1, self.batch, state_size), inputs.dtype, "h_state")
         self.c_state = placeholder((self.steps + 1, self.batch, self.hidden), inputs.dtype, "c_state")
         # Transposed so that every step accumulates contiguous rows.
-        turned = computed(
-            (state_size, weights.shape[0]), lambda r, j: recurrent(j, r), "T_lstm_turned", RECURRENT
-        )
+        turned = computed((state_size, weights.shape[0]), lambda r, j: recurrent(j, r), "T_lstm_turned", RECURRENT)
         back = reductions.reduce_axis((0, state_size), "r")
         self.fed = compute(
             (self.steps + 1, 4, self.batch, self.hidden),
-            lambda t, g, b, j: reductions.sum(
-                self.h_state(t - 1, b, back) * turned(back, g * width + j), back
-            ),
+            lambda t, g, b, j: reductions.sum(self.h_state(t - 1, b, back) * turned(back, g * width + j), back),
             "fed",
         )
 
@@ -323,8 +313,7 @@ class Recurrence:
     ) -> list[Tensor]:
         """All hidden states, and the last value of each state."""
         begin = [
-            compute((1, self.batch, self.hidden), lambda _, b, j, s=own: s(b, j), f"{name}_first")
-            for own in first
+            compute((1, self.batch, self.hidden), lambda _, b, j, s=own: s(b, j), f"{name}_first") for own in first
         ]
         found = scan(begin, list(update), list(states), name=name)
         last = [

@@ -212,9 +212,7 @@ class FunctionCode:
             self.define(argument)
         for name, argument in zip(parameter_names(self.function), block.arguments, strict=True):
             info = struct_info(argument.type)
-            self.check(
-                self.arg(argument), info, f"{self.name}: parameter '{name}'", not _is_matched(argument)
-            )
+            self.check(self.arg(argument), info, f"{self.name}: parameter '{name}'", not _is_matched(argument))
         self.block(block)
         (result,) = block.operations[-1].operation.operands
         self.b.emit_ret(self.result(result, set()))
@@ -287,10 +285,7 @@ class FunctionCode:
         """Emit checks of the constant dimensions."""
         if dims is None or not any(isinstance(dim, int) for dim in dims):
             return
-        pairs = [
-            (MatchCode.ASSERT_IMMEDIATE, dim) if isinstance(dim, int) else (MatchCode.IGNORE, 0)
-            for dim in dims
-        ]
+        pairs = [(MatchCode.ASSERT_IMMEDIATE, dim) if isinstance(dim, int) else (MatchCode.IGNORE, 0) for dim in dims]
         self.match(value, self.b.c(None), pairs, context)
 
     def match(self, value: Arg, heap: Arg, pairs: Sequence[tuple[int, int]], context: Arg) -> None:
@@ -594,9 +589,7 @@ def assert_op(code: FunctionCode, op: ir.Operation) -> None:
         condition = code.call_into(code.new(), "read_if_cond", shown.pop(0))
     else:
         left, right = (
-            code.b.convert_constant(dim)
-            for dim in dims_from_attr(op.attributes["values"])
-            if isinstance(dim, int)
+            code.b.convert_constant(dim) for dim in dims_from_attr(op.attributes["values"]) if isinstance(dim, int)
         )
         condition = _compare(code, op, left, right)
     require(code, condition, FAIL, _message(op), shown)
@@ -606,9 +599,7 @@ def assert_op(code: FunctionCode, op: ir.Operation) -> None:
 def assert_relation(code: FunctionCode, op: ir.Operation) -> None:
     heap = code.arg(op.operands[0])
     left, right = (
-        code.call_into(
-            code.new(), "make_prim_value", heap, code.b.imm(source), code.b.convert_constant(value)
-        )
+        code.call_into(code.new(), "make_prim_value", heap, code.b.imm(source), code.b.convert_constant(value))
         for source, value in zip(integers(op, "codes"), integers(op, "values"), strict=True)
     )
     require(code, _compare(code, op, left, right), FAIL, _message(op), code.fields(op.operands[1]))
@@ -738,9 +729,7 @@ def arith_constant(code: FunctionCode, op: ir.Operation) -> None:
     else:
         number = ir.IntegerAttr(value).value
         is_bool = value.type == ir.IntegerType.get_signless(1)
-        code.values[op.results[0]] = (
-            code.b.imm(int(bool(number))) if is_bool else code.b.convert_constant(number)
-        )
+        code.values[op.results[0]] = code.b.imm(int(bool(number))) if is_bool else code.b.convert_constant(number)
 
 
 @handles("tensor.from_elements")

@@ -285,9 +285,7 @@ class Outline:
 
     def add_prim_funcs(self) -> None:
         """Copy the called prim funcs to the kernels; erase those that nothing else in the module calls."""
-        copies = add_prim_copies(
-            self.functions, self.prims, self.kernels, set(functions_by_name(self.kernels))
-        )
+        copies = add_prim_copies(self.functions, self.prims, self.kernels, set(functions_by_name(self.kernels)))
         for op in self.kernels.body.operations:
             for call in [o for o in ops_of(op.operation) if o.name in CALLS]:
                 name = copies[callee_of(call)].attributes["sym_name"]
@@ -369,9 +367,7 @@ class Site:
 
     def arguments(self) -> list[ir.Value]:
         """Return the arguments of the kernel, built at the insertion point: all but the constants, then the sizes."""
-        values = [
-            value for value, constant in zip(self.values, self.constants, strict=True) if constant is None
-        ]
+        values = [value for value, constant in zip(self.values, self.constants, strict=True) if constant is None]
         values += [value for value, _ in self.shapes]
         if self.extra:
             values.append(shape_expr([symbolic.symbol(name) for name in self.extra]).ssa)
@@ -413,8 +409,7 @@ class Site:
             parameters = iter(function.add_entry_block().arguments)
         with ir.InsertionPoint(function.regions[0].blocks[0]), self.op.location:
             arguments = [
-                next(parameters) if constant is None else constant.clone().results[0]
-                for constant in self.constants
+                next(parameters) if constant is None else constant.clone().results[0] for constant in self.constants
             ]
             call = ir.Operation.create(
                 self.name,
@@ -752,9 +747,7 @@ _BODY = ".body"
 def move_shape_functions(module: ir.Module, kernels: ir.Module) -> None:
     """Turn the shape functions of a module in the form of ``vm-shape-lower`` into kernels, in the same context."""
     called = {
-        callee_of(op)
-        for function in relax_functions(module)
-        for op in ops_of(function.operation, "relax.call_prim")
+        callee_of(op) for function in relax_functions(module) for op in ops_of(function.operation, "relax.call_prim")
     }
     taken = symbol_names(kernels.body)
     with module.context, ir.Location.unknown():
@@ -815,9 +808,7 @@ def _write_body(shape_function: func.FuncOp, body: func.FuncOp) -> None:
                     "tensor.extract", results=[op.results[0].type], operands=operands, loc=op.location
                 )
             elif op.name == "memref.store":
-                made = ir.Operation.create(
-                    "tensor.insert", results=[current.type], operands=operands, loc=op.location
-                )
+                made = ir.Operation.create("tensor.insert", results=[current.type], operands=operands, loc=op.location)
                 current = made.results[0]
                 continue
             elif op.name == "func.return":

@@ -4,9 +4,7 @@ import numpy as np
 from relax_mlir.error import RelaxError
 from relax_mlir.transform import BindParams, BindSymbolicVars, module_pass
 
-ARRAYS = {
-    name: np.zeros(shape, "float32") for name, shape in (("d", (2, 3)), ("r", (4,)), ("t", (5,)), ("s", ()))
-}
+ARRAYS = {name: np.zeros(shape, "float32") for name, shape in (("d", (2, 3)), ("r", (4,)), ("t", (5,)), ("s", ()))}
 
 
 @module_pass(name="bind-arrays")

@@ -120,9 +120,7 @@ def test_attention_and_time_steps() -> None:
     h = torch.nn.functional.silu(h @ w["embed.linear_1.weight"].T + w["embed.linear_1.bias"])
     h = torch.nn.functional.silu(h @ w["embed.linear_2.weight"].T + w["embed.linear_2.bias"])
     torch.testing.assert_close(embedded, h, rtol=1e-4, atol=1e-4)
-    normed = torch.nn.functional.group_norm(
-        x.mT, 2, w["attend.group_norm.weight"], w["attend.group_norm.bias"]
-    ).mT
+    normed = torch.nn.functional.group_norm(x.mT, 2, w["attend.group_norm.weight"], w["attend.group_norm.bias"]).mT
     q, k, v = normed @ w["attend.to_q.weight"].T, y @ w["attend.to_k.weight"].T, y @ w["attend.to_v.weight"].T
     q, k, v = (a.unflatten(2, (2, 3)).transpose(1, 2) for a in (q, k, v))
     out = torch.nn.functional.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2)
@@ -179,9 +177,7 @@ def test_modes_of_parameters(mode: str) -> None:
     weight = np.float32([1, 2, 3])
     given = {"plain": [weight], "packed": [(weight,)], "none": []}[mode]
     ones = np.ones(2, "float32")
-    scaled, (added, numbers) = rx.build(mod)["forward"](
-        np.ones((2, 3), "float32"), (4,), (ones, ones), *given
-    )
+    scaled, (added, numbers) = rx.build(mod)["forward"](np.ones((2, 3), "float32"), (4,), (ones, ones), *given)
     np.testing.assert_array_equal(to_numpy(scaled), np.ones((2, 3)) * (1 if mode == "none" else weight))
     np.testing.assert_array_equal(to_numpy(added), [2, 2])
     np.testing.assert_array_equal(to_numpy(numbers), range(4))
@@ -240,9 +236,7 @@ def test_subroutines() -> None:
     mod, _ = model.export_tvm(spec)
     assert [f.name.value for f in mod.functions()] == ["forward", "block", "block_0"]
     rng = np.random.default_rng(0)
-    model.load_state_dict(
-        {k: rng.standard_normal(p.shape).astype("float32") for k, p in model.named_parameters()}
-    )
+    model.load_state_dict({k: rng.standard_normal(p.shape).astype("float32") for k, p in model.named_parameters()})
     w = {name: torch.from_numpy(param.data) for name, param in model.named_parameters()}
     x, y = torch.randn(3, 4), torch.randn(3, 2)
     out, last = model.jit(spec)["forward"](x, y)
@@ -298,9 +292,7 @@ def test_tensors() -> None:
     class Model(nn.Module):
         def forward(self, x: nn.Tensor) -> Any:
             assert x.ndim == 2 and x.dtype == "float32" and str(x.shape[0]) == "n" and x.shape[1] == 2
-            return x + nn.Tensor.from_const([[1.0, 2.0]]).astype("float32"), x * nn.Tensor.from_scalar(
-                3, "float32"
-            )
+            return x + nn.Tensor.from_const([[1.0, 2.0]]).astype("float32"), x * nn.Tensor.from_scalar(3, "float32")
 
     mod, _ = Model().export_tvm({"forward": {"x": Tensor(("n", 2), "float32")}})
     a, b = rx.build(mod)["forward"](np.ones((1, 2), "float32"))

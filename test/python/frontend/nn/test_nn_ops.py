@@ -104,9 +104,7 @@ CASES = {
         (6,),
     ),
     "conv2d_nhwc": case(
-        lambda x, w, b: nn.conv2d(
-            nn.permute(x, [0, 2, 3, 1]), nn.permute(w, [2, 3, 1, 0]), b, data_layout="NHWC"
-        ),
+        lambda x, w, b: nn.conv2d(nn.permute(x, [0, 2, 3, 1]), nn.permute(w, [2, 3, 1, 0]), b, data_layout="NHWC"),
         lambda x, w, b: F.conv2d(x, w, b).permute(0, 2, 3, 1),
         IMAGE,
         (5, 4, 2, 2),
@@ -142,14 +140,10 @@ CASES = {
     "group_norm": case(
         lambda x, w, b: nn.group_norm(x, 2, w, b), lambda x, w, b: F.group_norm(x, 2, w, b), IMAGE, (4,), (4,)
     ),
-    "group_norm_plain": case(
-        lambda x: nn.group_norm(x, 2, None, None), lambda x: F.group_norm(x, 2), ("b", 4, "w")
-    ),
+    "group_norm_plain": case(lambda x: nn.group_norm(x, 2, None, None), lambda x: F.group_norm(x, 2), ("b", 4, "w")),
     "attention": case(
         lambda q, k, v: nn.scaled_dot_product_attention(q, k, v, is_causal=True),
-        lambda *qkv: F.scaled_dot_product_attention(
-            *(x.transpose(1, 2) for x in qkv), is_causal=True
-        ).transpose(1, 2),
+        lambda *qkv: F.scaled_dot_product_attention(*(x.transpose(1, 2) for x in qkv), is_causal=True).transpose(1, 2),
         BATCH,
         BATCH,
         BATCH,
@@ -169,14 +163,10 @@ CASES = {
     "concat": case(lambda x, y: nn.concat([x, y], 0), lambda x, y: torch.cat([x, y]), NM, ("k", "m")),
     "split": case(lambda x: nn.split(x, [1, 3], 1), lambda x: x.tensor_split((1, 3), 1), ("n", 5)),
     "chunk": case(lambda x: nn.chunk(x, 2, 1), lambda x: x.chunk(2, 1), ("n", 6)),
-    "reshape": case(
-        lambda x: x.reshape(x.shape[1], x.shape[0]), lambda x: x.reshape(x.shape[1], x.shape[0]), NM
-    ),
+    "reshape": case(lambda x: x.reshape(x.shape[1], x.shape[0]), lambda x: x.reshape(x.shape[1], x.shape[0]), NM),
     "permute_dims": case(lambda x: x.permute_dims(), lambda x: x.T, NM),
     "permute": case(lambda x: nn.permute(x, [1, 0, 2]), lambda x: x.permute(1, 0, 2), ("n", "m", 2)),
-    "broadcast_to": case(
-        lambda x, y: nn.broadcast_to(x, y.shape), lambda x, y: x.expand(y.shape), ("n", 1), NM
-    ),
+    "broadcast_to": case(lambda x, y: nn.broadcast_to(x, y.shape), lambda x, y: x.expand(y.shape), ("n", 1), NM),
     "repeat": case(lambda x: x.repeat(3, 1), lambda x: x.repeat_interleave(3, 1), NM),
     "take": case(lambda x, i: nn.take(x, i, 0), lambda x, i: x[i.long()], (7, "m"), ("n", "int32")),
     "astype": case(lambda x: [x.astype("float64"), x.astype("float32")], lambda x: [x.double(), x], NM),
@@ -192,9 +182,7 @@ CASES = {
         lambda x: [torch.zeros(x.shape, dtype=torch.int32), torch.ones(x.shape), torch.zeros(x.shape)],
         NM,
     ),
-    "arange": case(
-        lambda x: nn.arange(1, x.shape[0], 2, "int64"), lambda x: torch.arange(1, x.shape[0], 2), NM
-    ),
+    "arange": case(lambda x: nn.arange(1, x.shape[0], 2, "int64"), lambda x: torch.arange(1, x.shape[0], 2), NM),
     "interpolate_nearest": case(
         lambda x: nn.interpolate(x, scale_factor=2), lambda x: F.interpolate(x, scale_factor=2), IMAGE
     ),
@@ -272,9 +260,7 @@ def test_op(built: rx.Executable, name: str, sizes: dict[str, int]) -> None:
     assert len(found) == len(expected)
     for ours, theirs in zip(found, expected, strict=True):
         assert ours.dtype == theirs.dtype
-        np.testing.assert_allclose(
-            ours, theirs, rtol=2e-3 if "float16" in str(item.specs) else 2e-5, atol=1e-5
-        )
+        np.testing.assert_allclose(ours, theirs, rtol=2e-3 if "float16" in str(item.specs) else 2e-5, atol=1e-5)
 
 
 def test_every_op_has_a_case() -> None:

@@ -77,9 +77,7 @@ def test_external_data_is_mapped(tmp_path) -> None:
     with pytest.raises(ParseError, match=r"'w' is bytes 0 to 1024 of .*m.data, which has only 5 bytes"):
         from_onnx(path)
     (tmp_path / "m.data").unlink()
-    with pytest.raises(
-        ParseError, match=r"'w' is stored in .*m.data: there is no such file; copy it beside the model"
-    ):
+    with pytest.raises(ParseError, match=r"'w' is stored in .*m.data: there is no such file; copy it beside the model"):
         from_onnx(path)
     loaded = onnx.load(path, load_external_data=False)
     with pytest.raises(ParseError, match="give the path of the model"):
@@ -290,9 +288,7 @@ def test_constants_keep_the_names_of_the_model(tmp_path) -> None:
         np.testing.assert_allclose(np.from_dlpack(rx.build(made)["main"](x)), wanted, rtol=1e-3, atol=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("op", "gates"), [("LSTM", 4), pytest.param("GRU", 3, marks=pytest.mark.slow), ("RNN", 1)]
-)
+@pytest.mark.parametrize(("op", "gates"), [("LSTM", 4), pytest.param("GRU", 3, marks=pytest.mark.slow), ("RNN", 1)])
 def test_recurrent_layers_of_constant_weights(op: str, gates: int) -> None:
     """Their gates are reordered at import, so that only the layer is left; ONNX Runtime gives the same."""
     directions, hidden, inputs = 2, 3, 5

@@ -48,9 +48,7 @@ def test_a_rank_that_fits_nothing_is_an_error_of_the_call(
     proto = model(SQUEEZED.format(result="k" if "Reshape" in rest else "n, k", rest=rest))
     session = InferenceSession(proto)
     check(session, proto, {"x": floats(*works)})
-    with pytest.raises(
-        CheckError, match=r"node 'thin' \(If\): the condition is (true|false), and then .*\(Concat\)"
-    ):
+    with pytest.raises(CheckError, match=r"node 'thin' \(If\): the condition is (true|false), and then .*\(Concat\)"):
         session.run(None, {"x": floats(*fails)})
 
 

@@ -98,17 +98,13 @@ def test_seeds_and_sessions(session: InferenceSession) -> None:
         assert not any(np.array_equal(one[name], other[name]) for one, other in zip(*runs, strict=True))
     for name in ("uniform", "normal", "seeded"):
         assert not np.intersect1d(*(found[name] for found in runs[0])).size
-    seeds = {
-        InferenceSession(model("g () => (float[2] y) { y = RandomUniform<shape = [2]>() }")) for _ in "ab"
-    }
+    seeds = {InferenceSession(model("g () => (float[2] y) { y = RandomUniform<shape = [2]>() }")) for _ in "ab"}
     assert len({str(one.run(None, {})) for one in seeds}) == 2
 
 
 def test_as_a_module() -> None:
     """The state is the last parameter and the last result; the counter carries into its high word."""
-    module = from_onnx(
-        model("g (float[n] generator) => (float[n] y) { y = RandomNormalLike<seed = 1.0>(generator) }")
-    )
+    module = from_onnx(model("g (float[n] generator) => (float[n] y) { y = RandomNormalLike<seed = 1.0>(generator) }"))
     main = rx.build(module)["main"]
     generator = Generator(7, 2**64 - 1)
     generator.draw(main, np.zeros(5, "f4"))

@@ -95,9 +95,7 @@ def test_products_of_quantized_matrices(
     assert difference.max() <= 1 and (difference != 0).mean() < 0.1  # a half may round either way
 
 
-@pytest.mark.parametrize(
-    ("a_shape", "b_shape"), [((6,), (6, 5)), ((3, 6), (6,)), ((6,), (6,)), ((2, 3, 6), (6,))]
-)
+@pytest.mark.parametrize(("a_shape", "b_shape"), [((6,), (6, 5)), ((3, 6), (6,)), ((6,), (6,)), ((2, 3, 6), (6,))])
 def test_products_of_quantized_vectors(a_shape: tuple[int, ...], b_shape: tuple[int, ...]) -> None:
     a, b, one = whole(*a_shape), whole(*b_shape), whole(1)
     rows_of_a = whole(a_shape[-2]) if len(a_shape) > 1 else one

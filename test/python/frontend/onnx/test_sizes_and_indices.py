@@ -46,10 +46,7 @@ def test_windows_larger_than_the_data(op: str) -> None:
         for suffix, more in {"": "", **counted}.items()
     }
     proto = merged(
-        {
-            name: f"g (float[1, 2, n] x) => (float[1, 2, m] y) {{ y = {op}<{form}>(x) }}"
-            for name, form in forms.items()
-        }
+        {name: f"g (float[1, 2, n] x) => (float[1, 2, m] y) {{ y = {op}<{form}>(x) }}" for name, form in forms.items()}
     )
     theirs, ours = onnxruntime.InferenceSession(proto.SerializeToString()), InferenceSession(proto)
     for length in (2, 3, 4, 7):
@@ -109,9 +106,7 @@ def runs(text: str, feeds: Iterator[dict[str, Array]] | list[dict[str, Array]]) 
 
 
 def test_top_k_of_so_many() -> None:
-    text = (
-        "g (float[n, m] x, int64[1] k) => (float[a, b] v, int64[a, b] i) { v, i = TopK<largest = 0>(x, k) }"
-    )
+    text = "g (float[n, m] x, int64[1] k) => (float[a, b] v, int64[a, b] i) { v, i = TopK<largest = 0>(x, k) }"
     runs(text, [{"x": X, "k": np.array([k])} for k in (0, 1, 3, 4, -1)])
 
 
@@ -119,9 +114,7 @@ def test_top_k_of_so_many() -> None:
 @pytest.mark.parametrize("sizes", ["2, 3", "n, m"])
 def test_top_k_of_a_known_number(k: int, sizes: str) -> None:
     agree(
-        model(
-            f"g (float[{sizes}] x) => (float[a, b] v, int64[a, b] i) <int64[1] k = {{{k}}}> {{ v, i = TopK(x, k) }}"
-        ),
+        model(f"g (float[{sizes}] x) => (float[a, b] v, int64[a, b] i) <int64[1] k = {{{k}}}> {{ v, i = TopK(x, k) }}"),
         {"x": X},
     )
 
@@ -138,9 +131,7 @@ def test_gather_at_indices_that_the_call_gives() -> None:
 @pytest.mark.parametrize("index", [2, -3, 3, -4])
 @pytest.mark.parametrize("sizes", ["2, 3", "n, m"])
 def test_gather_at_a_known_index(index: int, sizes: str) -> None:
-    text = (
-        f"g (float[{sizes}] x) => (float[a, b] y) <int64[1] i = {{{index}}}> {{ y = Gather<axis = 1>(x, i) }}"
-    )
+    text = f"g (float[{sizes}] x) => (float[a, b] y) <int64[1] i = {{{index}}}> {{ y = Gather<axis = 1>(x, i) }}"
     agree(model(text), {"x": X})
 
 

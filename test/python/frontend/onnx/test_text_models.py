@@ -35,9 +35,7 @@ def normal(image: Image.Image) -> np.ndarray:
 
 def line_of(whole: np.ndarray, top: int, left: int, bottom: int, right: int) -> np.ndarray:
     """A part of a page, scaled to the height that the recogniser accepts."""
-    cut = Image.fromarray(
-        ((whole[0].transpose(1, 2, 0) + 1) * 127.5).astype(np.uint8)[top:bottom, left:right]
-    )
+    cut = Image.fromarray(((whole[0].transpose(1, 2, 0) + 1) * 127.5).astype(np.uint8)[top:bottom, left:right])
     return normal(cut.resize((round(cut.width * ROWS / cut.height), ROWS), Image.Resampling.BILINEAR))
 
 

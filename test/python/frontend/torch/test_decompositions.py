@@ -29,9 +29,7 @@ X, Y, FLAGS = (
 IMAGE, ROWS = torch.linspace(-1, 1, 48).reshape(1, 3, 4, 4), torch.tensor([0, 3, 1])
 SAMPLES: list[Callable[[], Any]] = [
     lambda: [F.nll_loss(X, ROWS, reduction=r) for r in ("none", "mean", "sum")],
-    lambda: [
-        F.nll_loss(X, ROWS, torch.rand(4), ignore_index=3, reduction=r) for r in ("none", "mean", "sum")
-    ],
+    lambda: [F.nll_loss(X, ROWS, torch.rand(4), ignore_index=3, reduction=r) for r in ("none", "mean", "sum")],
     lambda: [F.nll_loss(IMAGE, torch.ones(1, 4, 4).long(), reduction=r) for r in ("none", "mean", "sum")],
     lambda: [F.mse_loss(X, Y, reduction=r) for r in ("none", "mean", "sum")],
     lambda: [F.smooth_l1_loss(X, Y, reduction=r) for r in ("none", "mean", "sum")],
@@ -39,9 +37,7 @@ SAMPLES: list[Callable[[], Any]] = [
     lambda: [F.soft_margin_loss(X, Y.sign(), reduction=r) for r in ("none", "mean", "sum")],
     lambda: [F.multi_margin_loss(X, ROWS, reduction=r) for r in ("none", "mean", "sum")],
     lambda: [F.multi_margin_loss(X, ROWS, p=2, weight=Y[0], reduction=r) for r in ("none", "mean", "sum")],
-    lambda: [
-        F.multilabel_margin_loss(X, ROWS[:, None].expand(3, 4), reduction=r) for r in ("none", "mean", "sum")
-    ],
+    lambda: [F.multilabel_margin_loss(X, ROWS[:, None].expand(3, 4), reduction=r) for r in ("none", "mean", "sum")],
     lambda: [
         torch.xlogy(X, 2.5),
         torch.xlogy(2.5, Y),

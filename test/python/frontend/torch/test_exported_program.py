@@ -68,9 +68,7 @@ def test_names_of_users_in_the_module_and_in_messages(nested: tuple[Nested, Any]
     x, y, _ = nested_arguments(2, 3)
     with pytest.raises(ShapeError, match=r"parameter 'more\[0\]\[0\]' dimension 0 is 4, but length = 3"):
         run(x, y, {"key": [torch.randn(4, 4)]}, flag=True)
-    with pytest.raises(
-        ArgumentError, match=r"argument L\['flag'\] is False; the program was exported with True"
-    ):
+    with pytest.raises(ArgumentError, match=r"argument L\['flag'\] is False; the program was exported with True"):
         run(x, y, {"key": [torch.randn(3, 4)]}, flag=False)
     with pytest.raises(ArgumentError, match="the arguments have the structure"):
         run(x, y, flag=True)
@@ -82,9 +80,7 @@ def test_a_plain_call_of_main() -> None:
     for n in (0, 1, 5):
         x = np.random.default_rng(0).standard_normal((n, 3)).astype("float32")
         with torch.no_grad():
-            np.testing.assert_allclose(
-                np.from_dlpack(main(x)), module(torch.from_numpy(x)).numpy(), 1e-5, 1e-6
-            )
+            np.testing.assert_allclose(np.from_dlpack(main(x)), module(torch.from_numpy(x)).numpy(), 1e-5, 1e-6)
 
 
 class Cat(nn.Module):
@@ -192,9 +188,7 @@ class InPlace(nn.Module):
 
 
 def test_arguments_that_the_module_changes() -> None:
-    run = compile_program(
-        exported(InPlace(), (torch.randn(3), torch.randn(3)), ({0: Dim("n")}, {0: Dim("n")}))
-    )
+    run = compile_program(exported(InPlace(), (torch.randn(3), torch.randn(3)), ({0: Dim("n")}, {0: Dim("n")})))
     x, y = torch.randn(5), torch.randn(5)
     kept = x.clone()
     first, second = run(x, y)
@@ -267,9 +261,7 @@ def test_parameters_are_shared_or_copied() -> None:
     with torch.no_grad():
         wanted = module(x)
     copied = compile_program(program, copy=True)
-    assert (
-        from_exported_program(program).script().count("R.Tensor((64, 64)") <= 3
-    )  # one constant, one transpose
+    assert from_exported_program(program).script().count("R.Tensor((64, 64)") <= 3  # one constant, one transpose
     with torch.no_grad():
         torch.testing.assert_close(compile_program(program)(x), wanted, rtol=1e-4, atol=1e-5)
         module.first.weight.zero_()
@@ -325,9 +317,7 @@ def test_rules_of_users() -> None:
         from_exported_program(program)
     ours = {"aten.special_bessel_j0.default": lambda call, x: rx.op.multiply(x, x)}
     x = torch.randn(3)
-    torch.testing.assert_close(
-        rx.build(from_exported_program(program, custom_convert_map=ours))["main"](x), x * x + 1
-    )
+    torch.testing.assert_close(rx.build(from_exported_program(program, custom_convert_map=ours))["main"](x), x * x + 1)
 
 
 def test_saved_programs_and_names_for_their_symbols() -> None:

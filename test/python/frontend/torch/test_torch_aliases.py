@@ -82,19 +82,13 @@ def arguments(count: int) -> tuple[torch.Tensor, ...]:
 
 
 @pytest.mark.parametrize("way", ["export", pytest.param("compile", marks=pytest.mark.slow)])
-@pytest.mark.parametrize(
-    "views", [ITSELF, pytest.param(PARTS, marks=pytest.mark.slow)], ids=["itself", "parts"]
-)
+@pytest.mark.parametrize("views", [ITSELF, pytest.param(PARTS, marks=pytest.mark.slow)], ids=["itself", "parts"])
 def test_changes_through_views(views: Sequence[View], way: str) -> None:
     module, mine, theirs = together(views), arguments(len(views)), arguments(len(views))
     torch._dynamo.reset()
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        run = (
-            compiled(module, arguments(len(views)))
-            if way == "export"
-            else compile_module(module, fullgraph=True)
-        )
+        run = compiled(module, arguments(len(views))) if way == "export" else compile_module(module, fullgraph=True)
         found = run(*mine)
     torch.testing.assert_close(found, module(*theirs))
     torch.testing.assert_close(mine, theirs)
@@ -235,11 +229,7 @@ def test_unmarked_ops_are_known() -> None:
         def run(*args: Any, **kwargs: Any) -> Any:
             result = op._op_dk(key, *args, **kwargs)
             given, found = (
-                {
-                    t.untyped_storage()._cdata
-                    for t in tree_leaves(tree)
-                    if getattr(t, "layout", 0) is torch.strided
-                }
+                {t.untyped_storage()._cdata for t in tree_leaves(tree) if getattr(t, "layout", 0) is torch.strided}
                 for tree in ((args, kwargs), result)
             )
             if given & found:
@@ -248,11 +238,7 @@ def test_unmarked_ops_are_known() -> None:
 
         return run
 
-    ops = [
-        op
-        for op in map(overload, torch._C._dispatch_get_all_op_names())
-        if op is not None and is_unmarked(op)
-    ]
+    ops = [op for op in map(overload, torch._C._dispatch_get_all_op_names()) if op is not None and is_unmarked(op)]
     saved = {op: dict(op.py_kernels) for op in ops}
     try:
         for op in ops:

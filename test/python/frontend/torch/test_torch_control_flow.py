@@ -26,9 +26,7 @@ def matrix(n: int, m: int) -> tuple[torch.Tensor]:
 
 class Cond(nn.Module):
     def forward(self, x: Any) -> Any:
-        return torch.cond(
-            x.sum() > 0, lambda x: (x.sin() + 1, x.sum(0)), lambda x: (x.cos(), x.amax(0)), (x,)
-        )
+        return torch.cond(x.sum() > 0, lambda x: (x.sin() + 1, x.sum(0)), lambda x: (x.cos(), x.amax(0)), (x,))
 
 
 class CondOfSizes(nn.Module):
@@ -125,9 +123,7 @@ def test_grouped_products(dtype: torch.dtype) -> None:
 
     ends = torch.tensor([0, 2, 2, 5, 9], dtype=torch.int32)
     matrices = torch.randn(5, 16, 24).to(dtype)
-    program = exported(
-        Grouped(), (torch.randn(9, 16).to(dtype), matrices, ends), ({0: Dim("rows")}, None, None)
-    )
+    program = exported(Grouped(), (torch.randn(9, 16).to(dtype), matrices, ends), ({0: Dim("rows")}, None, None))
     module = from_exported_program(program)
     assert "call_pure_packed" not in module.script()
     main = rx.build(module)["main"]

@@ -71,9 +71,7 @@ def test_gathers_scatters_and_sorts() -> None:
         lambda x, i, j: torch.select_scatter(x, torch.zeros(x.shape[0], x.shape[1]), 2, 1),
         lambda x, i, j: F.embedding(i, x[:, :, 0]),
         lambda x, i, j: x.take(i),
-        lambda x, i, j: x.scatter_reduce(
-            0, i[:, None, None].expand(-1, x.shape[1], 4), x[: i.shape[0]], "amax"
-        ),
+        lambda x, i, j: x.scatter_reduce(0, i[:, None, None].expand(-1, x.shape[1], 4), x[: i.shape[0]], "amax"),
         lambda x, i, j: x.index_fill(0, i, 2.0),
         lambda x, i, j: x.index_copy(0, i, x[: i.shape[0]] * 2),
         lambda x, i, j: x[x[:, 0, 0] > 0],

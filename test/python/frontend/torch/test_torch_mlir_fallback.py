@@ -74,9 +74,7 @@ def program(*functions: Callable[..., Any]) -> Any:
 
 @pytest.mark.slow
 def test_all_ops_of_the_list_at_all_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        torch_mlir_fallback, "through_child", lowered
-    )  # in this process, which takes less time
+    monkeypatch.setattr(torch_mlir_fallback, "through_child", lowered)  # in this process, which takes less time
     assert set(CASES) == set(LOWERED)
     functions = [function for cases in CASES.values() for function in sweep.every(cases, 2)]
     with pytest.warns(TorchMlirWarning) as told:
@@ -84,9 +82,7 @@ def test_all_ops_of_the_list_at_all_sizes(monkeypatch: pytest.MonkeyPatch) -> No
     messages = [str(warning.message) for warning in told if warning.category is TorchMlirWarning]
     assert sorted(message.split()[0] for message in messages) == sorted(LOWERED)  # once for each
     assert all(
-        warning.filename.endswith("torch_programs.py")
-        for warning in told
-        if warning.category is TorchMlirWarning
+        warning.filename.endswith("torch_programs.py") for warning in told if warning.category is TorchMlirWarning
     )
     for size in ((3, 4), (0, 5), (1, 0), (1, 1), (7, 9)):
         agree(run, Calls(*functions), arguments(*size))
@@ -134,9 +130,7 @@ def test_integers_in_branches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Symbolic integers are arguments of the prim func; control flow shares it with what is outside."""
     name = "aten.roll.default"
     find = graph_importer.find_rule
-    monkeypatch.setattr(
-        graph_importer, "find_rule", lambda node: find(node) if str(node.target) != name else None
-    )
+    monkeypatch.setattr(graph_importer, "find_rule", lambda node: find(node) if str(node.target) != name else None)
     monkeypatch.setattr(torch_mlir_fallback, "LOWERED", {name: frozenset({"float32"})})
 
     def rolled(x: Any, rows: Any, places: Any) -> Any:

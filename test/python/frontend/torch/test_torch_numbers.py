@@ -99,9 +99,7 @@ def test_as_eager(dtype: str) -> None:
         numbers = accepted(op, kind)
         assert numbers, name
         numbers = [n for n in numbers if not (name in BITS and isinstance(n, float))]
-        numbers = [
-            n for n in numbers if not (name == "checked index_add" and isinstance(n, float))
-        ]  # nor exported
+        numbers = [n for n in numbers if not (name == "checked index_add" and isinstance(n, float))]  # nor exported
         calls += [lambda x, op=op, n=n: op(x, n) for n in numbers]
     module = Calls(*calls)
     agree(compiled(module, (elements(kind),)), module, (elements(kind),))

@@ -205,9 +205,7 @@ def test_bodies_of_control_flow() -> None:
 
 def test_torch_compile() -> None:
     """Each call draws new numbers, by a seed from torch's generator."""
-    compiled = torch.compile(
-        lambda x: (x + torch.rand(3), nn.functional.dropout(x + 1, 0.5)), backend=dynamo_backend
-    )
+    compiled = torch.compile(lambda x: (x + torch.rand(3), nn.functional.dropout(x + 1, 0.5)), backend=dynamo_backend)
     with torch.no_grad():
         torch.manual_seed(1)
         first, second = compiled(torch.zeros(3)), compiled(torch.zeros(3))

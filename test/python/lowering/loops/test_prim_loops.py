@@ -332,9 +332,7 @@ def k(A: T.Buffer(("n", 32), "float32"), C: T.Buffer(("n", 32), "float32")):
 """
 PROVED = {
     **{
-        f"tile_{tile}_{outer[2:] or 'range'}": ONE_AXIS.format(
-            tile=tile, outer=outer or "range", inner="T.unroll"
-        )
+        f"tile_{tile}_{outer[2:] or 'range'}": ONE_AXIS.format(tile=tile, outer=outer or "range", inner="T.unroll")
         for tile in (1, 8, 32)
         for outer in ("", "T.parallel")
     },

@@ -153,17 +153,13 @@ def _placeholders(infos: Sequence[Tensor]) -> list[Value]:
         assert info.shape is not None and info.dtype is not None
         dims = [0 if dim is None else dim for dim in info.shape]
         value = (
-            R.full(dims, R.const(np.zeros((), info.dtype.numpy)))
-            if dims
-            else R.const(np.zeros((), info.dtype.numpy))
+            R.full(dims, R.const(np.zeros((), info.dtype.numpy))) if dims else R.const(np.zeros((), info.dtype.numpy))
         )
         values.append(loosened(value, info))
     return values
 
 
-def _probe(
-    body: _Body, infos: Sequence[Tensor], seen: Callable[[list[Item]], None] = lambda _: None
-) -> list[Any]:
+def _probe(body: _Body, infos: Sequence[Tensor], seen: Callable[[list[Item]], None] = lambda _: None) -> list[Any]:
     """Return what an iteration yields for carried values of some struct infos: condition, carried, collected."""
 
     def emit() -> list[Item]:
@@ -234,9 +230,7 @@ def _collected_infos(body: _Body, infos: Sequence[Tensor]) -> list[Tensor]:
     for info in results:
         if isinstance(info, str) or info.shape is None:
             raise UnsupportedError("a loop collects a sequence, or tensors of unknown rank")
-        found.append(
-            Tensor([dim if dim is not None and is_outer(dim) else None for dim in info.shape], info.dtype)
-        )
+        found.append(Tensor([dim if dim is not None and is_outer(dim) else None for dim in info.shape], info.dtype))
     return found
 
 
@@ -282,15 +276,11 @@ def _while(body: _Body, limit: Any, values: list[Value], infos: list[Tensor]) ->
             carried = [of_value(converter.with_symbols(value)) for value in state[: body.carried]]
             results = body.run(of_value(i), of_value(condition), carried)
             fresh = [converter.value_of(_tensor(result)) for result in results]
-            kept = [
-                loosened(value, info) for value, info in zip(fresh[1 : 1 + body.carried], infos, strict=True)
-            ]
+            kept = [loosened(value, info) for value, info in zip(fresh[1 : 1 + body.carried], infos, strict=True)]
             place = converter.dims_of(i)[0] if rows and known is not None else 0
             written = [
                 row.with_row(buffer, value, place)
-                for row, buffer, value in zip(
-                    rows, state[body.carried :], fresh[1 + body.carried :], strict=True
-                )
+                for row, buffer, value in zip(rows, state[body.carried :], fresh[1 + body.carried :], strict=True)
             ]
             following = R.add(i, R.const(np.int64(1)))
             return (following, R.reshape(fresh[0], ()), *kept, *written, *body.states())
@@ -343,10 +333,7 @@ class _Rows:
         known = self._node.converter.with_symbols(buffer)
         seen = known.tensor_info.known_shape
         assert seen is not None
-        first = [
-            dim if wanted is None else wanted
-            for dim, wanted in zip(shape, self._row.shape or (), strict=True)
-        ]
+        first = [dim if wanted is None else wanted for dim, wanted in zip(shape, self._row.shape or (), strict=True)]
         before = R.reshape(known, [seen[0], *first]) if list(seen[1:]) != first else known
         return self._loose(R.concat([before, R.reshape(row, [1, *shape])], 0))
 
@@ -383,9 +370,7 @@ def _is_true(node: Node, condition: Item) -> bool:
 
 def _stacked(values: list[Value]) -> Item:
     if not values:
-        raise UnsupportedError(
-            "a loop that carries a sequence and has no rounds collects nothing of known shape"
-        )
+        raise UnsupportedError("a loop that carries a sequence and has no rounds collects nothing of known shape")
     rows = [R.expand_dims(value, 0) for value in values]
     return of_value(rows[0] if len(rows) == 1 else R.concat(rows, 0))
 
@@ -471,20 +456,14 @@ def scan(node: Node, graph: GraphProto, states: list[Value], scanned: list[Value
     final = body.end(R.for_loop(0, length, emit, initial))
     collected = [
         _moved(value, axis)
-        for value, axis in zip(
-            final[len(states) :], node.attr("scan_output_axes") or [0] * outputs, strict=True
-        )
+        for value, axis in zip(final[len(states) :], node.attr("scan_output_axes") or [0] * outputs, strict=True)
     ]
     return [of_value(converter.with_symbols(value)) for value in (*final[: len(states)], *collected)]
 
 
 def _rows_of(node: Node, info: Tensor | str, length: Dim) -> _Rows:
     """The collected rows of a result of each round."""
-    if (
-        isinstance(info, str)
-        or info.shape is None
-        or not all(d is not None and is_outer(d) for d in info.shape)
-    ):
+    if isinstance(info, str) or info.shape is None or not all(d is not None and is_outer(d) for d in info.shape):
         raise UnsupportedError("a scan collects tensors whose shape only a round tells")
     return _Rows(node, info, length)
 

@@ -39,11 +39,7 @@ class Windows:
     def static_pads(self) -> list[int] | None:
         """The pads before, then after, if they are integers."""
         pads = [*self.before, *self.after]
-        return (
-            [int(pad) for pad in pads if isinstance(pad, int)]
-            if all(isinstance(p, int) for p in pads)
-            else None
-        )
+        return [int(pad) for pad in pads if isinstance(pad, int)] if all(isinstance(p, int) for p in pads) else None
 
     def room(self, axis: int, length: Dim) -> Dim:
         """Return the size of the padded data minus that of a window."""
@@ -65,9 +61,7 @@ def windows_of(node: Node, size: Sequence[int], spatial: Sequence[Dim]) -> Windo
     if how == "NOTSET":
         pads = node.attr("pads") or [0] * (2 * rank)
         if not len(pads) == 2 * len(strides) == 2 * len(dilations) == 2 * rank:
-            raise ShapeError(
-                f"{len(pads)} pads, {len(strides)} strides and {len(dilations)} dilations for rank {rank}"
-            )
+            raise ShapeError(f"{len(pads)} pads, {len(strides)} strides and {len(dilations)} dilations for rank {rank}")
         return Windows(list(size), strides, dilations, pads[:rank], pads[rank:])
     if how == "VALID":
         return Windows(list(size), strides, dilations, [0] * rank, [0] * rank)
@@ -189,9 +183,7 @@ def _transposed_pads(
     if wanted is None and how in ("NOTSET", "VALID"):
         pads = (node.attr("pads") or [0] * (2 * spatial)) if how == "NOTSET" else [0] * (2 * spatial)
         return pads[:spatial], pads[spatial:]
-    sizes = (
-        wanted[-spatial:] if wanted is not None else [n * s for n, s in zip(lengths, strides, strict=True)]
-    )
+    sizes = wanted[-spatial:] if wanted is not None else [n * s for n, s in zip(lengths, strides, strict=True)]
     before, after = [], []
     for size, has in zip(sizes, full, strict=True):
         total = has - size
@@ -259,9 +251,7 @@ def _fits(windows: Windows, axis: int, length: Dim) -> bool:
     return any(symbolic.prove_less_equal(0, windows.room(axis, number)) for number in (some_length, length))
 
 
-def _build(
-    node: Node, windows: Windows, builders: Mapping[int, Any], counts_pads: bool = False
-) -> Value | None:
+def _build(node: Node, windows: Windows, builders: Mapping[int, Any], counts_pads: bool = False) -> Value | None:
     """Pool with an op of this project, which rejects data without a window; return None if none is equivalent."""
     if windows.static_pads is None or node.attr("ceil_mode", 0) or len(windows.size) not in builders:
         return None
@@ -364,9 +354,7 @@ def _average_pool(node: Node) -> Value:
     if (found := _build(node, windows, builders, counts_pads)) is not None:
         return found
     counts = _counts(node, windows)
-    total: Value = node.te(
-        lambda x: _pooled(x, windows, counts, te.sum, te.const(0, x.dtype)), node.tensor(0)
-    )
+    total: Value = node.te(lambda x: _pooled(x, windows, counts, te.sum, te.const(0, x.dtype)), node.tensor(0))
     elements: Value = node.te(lambda x: _elements(x, windows, counts, counts_pads), node.tensor(0))
     return R.divide(total, elements)
 
@@ -379,9 +367,7 @@ def _elements(x: Any, windows: Windows, counts: Sequence[Dim], counts_pads: bool
     def value(*outer: Any) -> Any:  # noqa: ANN401 - expressions of te
         place = _place(windows, outer, taps)
         tests = []
-        for position, length, before, after in zip(
-            place, lengths, windows.before, windows.after, strict=True
-        ):
+        for position, length, before, after in zip(place, lengths, windows.before, windows.after, strict=True):
             low, high = (-before, length + after) if counts_pads else (0, length)
             tests += [position >= low, position < high]
         return te.sum(te.select(te.all(*tests), te.const(1, x.dtype), te.const(0, x.dtype)), axis=taps)

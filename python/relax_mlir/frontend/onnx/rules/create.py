@@ -227,7 +227,5 @@ def _dropped(node: Node) -> list[Value]:
     numbers = _drawn(node, lambda state: R.random.uniform(state, list(node.shape()), dtype="float32"))
     ratio = R.astype(R.reshape(node.tensor(1), ()), "float32") if node.has(1) else constant(0.5, "float32")
     kept = R.greater_equal(numbers, ratio)
-    scale = R.astype(
-        R.divide(constant(1, "float32"), R.subtract(constant(1, "float32"), ratio)), node.dtype()
-    )
+    scale = R.astype(R.divide(constant(1, "float32"), R.subtract(constant(1, "float32"), ratio)), node.dtype())
     return [R.multiply(node.tensor(0), R.multiply(R.astype(kept, node.dtype()), scale)), kept]

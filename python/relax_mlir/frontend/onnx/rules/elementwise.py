@@ -131,13 +131,7 @@ def _remainder(x: Any, y: Any) -> Any:  # noqa: ANN401 - tensors of te
 def _power(node: Node) -> Value:
     dtype, exponent = node.dtype(0), node.dtype(1)
     known = node.known(1)
-    if (
-        dtype in FLOATS
-        and known is not None
-        and known.size == 1
-        and known.ndim <= node.rank(0)
-        and known == 2
-    ):
+    if dtype in FLOATS and known is not None and known.size == 1 and known.ndim <= node.rank(0) and known == 2:
         return R.multiply(node.tensor(0), node.tensor(0))
     first, second = operands(node)
     if dtype == exponent and dtype in FLOATS:

@@ -118,9 +118,7 @@ def _upsample(node: Node) -> Value:
 @rule("Resize", until=10)
 def _resize_of_opset_10(node: Node) -> Value:
     how = _How(node.attr("mode", "nearest"), "asymmetric", "floor", -0.75, False, False, 0.0)
-    return _resized(
-        node, how, _by_scales(node.shape(), list(range(node.rank())), node.constant(1).tolist(), None)
-    )
+    return _resized(node, how, _by_scales(node.shape(), list(range(node.rank())), node.constant(1).tolist(), None))
 
 
 @rule("Resize", since=11)
@@ -160,9 +158,7 @@ def _by_scales(
     return found
 
 
-def _by_sizes(
-    node: Node, axes: Sequence[int], sizes: Sequence[Dim], roi: Sequence[float] | None
-) -> dict[int, _Axis]:
+def _by_sizes(node: Node, axes: Sequence[int], sizes: Sequence[Dim], roi: Sequence[float] | None) -> dict[int, _Axis]:
     if len(sizes) != len(axes):
         raise ArgumentError(f"{len(sizes)} sizes for {len(axes)} axes")
     shape = node.shape()
@@ -255,9 +251,7 @@ def _place(numbers: Any, axis: _Axis, how: _How) -> Any:  # noqa: ANN401 - an ar
     if how.coordinates == "asymmetric":
         return y / scale
     if how.coordinates == "align_corners":
-        return numbers.where(
-            width == 1.0, y * 0.0, y * (old - 1.0) / numbers.where(width == 1.0, 1.0, width - 1.0)
-        )
+        return numbers.where(width == 1.0, y * 0.0, y * (old - 1.0) / numbers.where(width == 1.0, 1.0, width - 1.0))
     if how.coordinates == "tf_crop_and_resize":
         if axis.roi is None:
             raise ArgumentError("tf_crop_and_resize needs roi")
@@ -393,14 +387,10 @@ def _corners(node: Node, boxes: Value) -> Value:
 @rule("RoiAlign")
 def _roi_align(node: Node) -> Value:
     if node.attr("mode", "avg") != "avg":
-        raise node.unsupported(
-            "mode max, by which ONNX takes the largest weighted neighbour, not the largest sample,"
-        )
+        raise node.unsupported("mode max, by which ONNX takes the largest weighted neighbour, not the largest sample,")
     places = R.expand_dims(R.astype(node.tensor(2), node.dtype(1)), 1)
     rois = R.concat([places, node.tensor(1)], 1)
-    how = node.attr(
-        "coordinate_transformation_mode", "half_pixel" if node.opset >= 16 else "output_half_pixel"
-    )
+    how = node.attr("coordinate_transformation_mode", "half_pixel" if node.opset >= 16 else "output_half_pixel")
     return R.vision.roi_align(
         node.tensor(0),
         rois,

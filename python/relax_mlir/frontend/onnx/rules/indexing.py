@@ -111,9 +111,7 @@ def _unique(node: Node) -> list[Value]:
     is_sorted = bool(node.attr("sorted", 1))
     found = R.unique(x, True, True, True, True, axis)
     values, index, inverse, counts = (R.tuple_get_item(found, i) for i in range(4))
-    index, inverse, counts = (
-        node.converter.with_symbols(R.astype(part, "int64")) for part in (index, inverse, counts)
-    )
+    index, inverse, counts = (node.converter.with_symbols(R.astype(part, "int64")) for part in (index, inverse, counts))
     values = node.converter.with_symbols(values)
     if axis is not None or node.rank() == 1:
         inverse = R.reshape(inverse, [inverse_size(node, axis)])
@@ -156,13 +154,7 @@ def _slice_by_attributes(node: Node) -> Value:
 def _slice(node: Node) -> Value:
     count = _count(node)
     axes = node.integers(3) if node.has(3) else list(range(count))
-    steps = (
-        node.integers(4)
-        if node.has(4) and node.known(4) is not None
-        else None
-        if node.has(4)
-        else [1] * count
-    )
+    steps = node.integers(4) if node.has(4) and node.known(4) is not None else None if node.has(4) else [1] * count
     starts, ends = _places(node, 1), _places(node, 2)
     if steps is None or starts is None or ends is None:
         return _by_tensors(node, axes)

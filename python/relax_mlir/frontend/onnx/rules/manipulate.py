@@ -93,9 +93,7 @@ def _squeeze(node: Node) -> Value:
     shape = node.shape()
     if axes is None:
         if any(isinstance(dim, Expr) for dim in shape):
-            raise ShapeError(
-                f"which dimensions of {tuple(map(str, shape))} are 1 is not known at import: give axes"
-            )
+            raise ShapeError(f"which dimensions of {tuple(map(str, shape))} are 1 is not known at import: give axes")
         axes = [axis for axis, dim in enumerate(shape) if dim == 1]
     axes = [normal_axis(axis, len(shape)) for axis in axes]
     x = node.tensor(0)

@@ -133,9 +133,7 @@ def _hardmax(x: Value, axis: int) -> Value:
     assert info.known_shape is not None
     axis %= len(info.known_shape)
     size = info.known_shape[axis]
-    places = R.reshape(
-        R.arange(0, size, 1, "int64"), [size if i == axis else 1 for i in range(info.ndim or 1)]
-    )
+    places = R.reshape(R.arange(0, size, 1, "int64"), [size if i == axis else 1 for i in range(info.ndim or 1)])
     first = R.argmax(x, axis, True)
     return R.astype(R.equal(R.astype(first, "int64"), places), str(x.dtype))
 
@@ -166,9 +164,7 @@ def _batch_normalization(node: Node) -> list[Value | None]:
     return [_normalized(node, x, scale, bias, mean, variance, epsilon), mean, variance, None, None]
 
 
-def _normalized(
-    node: Node, x: Value, scale: Value, bias: Value, mean: Value, variance: Value, epsilon: float
-) -> Value:
+def _normalized(node: Node, x: Value, scale: Value, bias: Value, mean: Value, variance: Value, epsilon: float) -> Value:
     """Return (x - mean) / sqrt(variance + epsilon)·scale + bias, with one value per channel."""
     dtype = node.dtype()
     scale, bias, mean, variance = (R.astype(part, dtype) for part in (scale, bias, mean, variance))
@@ -184,9 +180,7 @@ def _normalized(
 @rule("InstanceNormalization")
 def _instance_normalization(node: Node) -> Value:
     axes = list(range(2, node.rank()))
-    return R.nn.instance_norm(
-        node.tensor(0), node.tensor(1), node.tensor(2), 1, axes, node.attr("epsilon", 1e-5)
-    )
+    return R.nn.instance_norm(node.tensor(0), node.tensor(1), node.tensor(2), 1, axes, node.attr("epsilon", 1e-5))
 
 
 @rule("LayerNormalization")
@@ -355,9 +349,7 @@ def _taken(x: Value, axis: int, index: int) -> Value:
 
 
 def _slice(x: Value, begin: int, end: int) -> Value:
-    return rearranged(
-        x, lambda array: array[begin:end], lambda value: R.strided_slice(value, [0], [begin], [end])
-    )
+    return rearranged(x, lambda array: array[begin:end], lambda value: R.strided_slice(value, [0], [begin], [end]))
 
 
 def _text(name: bytes | str) -> str:

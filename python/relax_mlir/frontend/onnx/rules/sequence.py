@@ -63,9 +63,7 @@ def _erase(node: Node) -> SequenceItem:
 
 @rule("ConcatFromSequence")
 def _concat(node: Node) -> Value:
-    values = [
-        node.converter.value_of(item) for item in node.sequence(0).items if isinstance(item, TensorItem)
-    ]
+    values = [node.converter.value_of(item) for item in node.sequence(0).items if isinstance(item, TensorItem)]
     axis = node.required("axis")
     rank = values[0].ndim or 0
     if node.attr("new_axis", 0):
@@ -107,9 +105,7 @@ def _optional(node: Node) -> OptionalItem:
 @rule("OptionalHasElement")
 def _has_element(node: Node) -> TensorItem:
     item = node.items[0] if node.items else None
-    return of_array(
-        np.asarray(item is not None and not (isinstance(item, OptionalItem) and item.item is None))
-    )
+    return of_array(np.asarray(item is not None and not (isinstance(item, OptionalItem) and item.item is None)))
 
 
 @rule("OptionalGetElement")

@@ -104,9 +104,7 @@ def _size(dim: Dim) -> Value:
 def _waves(length: Dim, bins: Dim, dtype: str) -> tuple[Value, Value]:
     """Return cosines and sines of 2π·n·k/length, a row for each n, a column for each k below `bins`."""
     if isinstance(length, int) and isinstance(bins, int):
-        angles = (
-            2 * np.pi * ((np.arange(length)[:, None] * np.arange(bins)) % max(length, 1)) / max(length, 1)
-        )
+        angles = 2 * np.pi * ((np.arange(length)[:, None] * np.arange(bins)) % max(length, 1)) / max(length, 1)
         return constant(np.cos(angles), dtype), constant(np.sin(angles), dtype)
     n = R.reshape(R.arange(0, length, 1, "int64"), [length, 1])
     k = R.reshape(R.arange(0, bins, 1, "int64"), [1, bins])
@@ -211,9 +209,7 @@ def _occurrences(
     hits: Value | None = None
     for place in range(size):
         part = R.strided_slice(rows, [1], [place * step], [place * step + windows])
-        equal = R.equal(
-            R.expand_dims(part, 2), R.const(np.ascontiguousarray(grams[:, place]).reshape(1, 1, count))
-        )
+        equal = R.equal(R.expand_dims(part, 2), R.const(np.ascontiguousarray(grams[:, place]).reshape(1, 1, count)))
         hits = equal if hits is None else R.logical_and(hits, equal)
     assert hits is not None
     return R.sum(R.astype(hits, "float32"), 1)

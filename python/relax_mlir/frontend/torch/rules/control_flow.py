@@ -100,9 +100,7 @@ def scan(
 
 
 @rule("higher_order::map_impl")
-def map_(
-    call: OpCall, body: GraphModule, items: Sequence[Value], others: Sequence[Argument] = ()
-) -> list[Value]:
+def map_(call: OpCall, body: GraphModule, items: Sequence[Value], others: Sequence[Argument] = ()) -> list[Value]:
     return _loop(call, body, [], items, others, 0)
 
 
@@ -116,12 +114,8 @@ def _loop(
 ) -> list[Value]:
     """Emit a loop over the first axis of `items`; the results are the carried values, then stacked ones."""
     fakes = call.results
-    size = call.importer.dim(
-        call.node.args[2 if carried or len(call.node.args) > 3 else 1][0].meta["val"].shape[0]
-    )
-    stacked = [
-        R.zeros(call.importer.shape(f.shape), str(f.dtype).removeprefix("torch.")) for f in fakes[carried:]
-    ]
+    size = call.importer.dim(call.node.args[2 if carried or len(call.node.args) > 3 else 1][0].meta["val"].shape[0])
+    stacked = [R.zeros(call.importer.shape(f.shape), str(f.dtype).removeprefix("torch.")) for f in fakes[carried:]]
     state = _state(call, body)
 
     def step(place: Expr, *values: Value) -> list[Value]:

@@ -91,9 +91,7 @@ def conv_transpose(
     )
 
 
-def _emitted(
-    call: OpCall, x: Value, bias: Value | None, count: int, build: Callable[[Value], Value]
-) -> Value:
+def _emitted(call: OpCall, x: Value, bias: Value | None, count: int, build: Callable[[Value], Value]) -> Value:
     """Emit a convolution of `x`, which may have no batch axis, and add the bias of each channel."""
     single = call.rank == count + 1
     found = build(R.expand_dims(x, 0) if single else x)
@@ -152,9 +150,7 @@ class _Windows:
                 counts[axis] = symbolic.minimum(count, beginning)
         if not counts:
             return pooled
-        return R.strided_slice(
-            pooled, list(counts), [0] * len(counts), list(counts.values()), assume_inbound=True
-        )
+        return R.strided_slice(pooled, list(counts), [0] * len(counts), list(counts.values()), assume_inbound=True)
 
 
 def dims_of(value: Value) -> tuple[Dim, ...]:

@@ -53,9 +53,7 @@ def arange(call: OpCall, *args: Argument, start: Argument = 0, step: Argument = 
         first, size = start, args[0]
         end = first + size * step
     else:
-        first, end, step = (
-            (0, args[0], 1) if len(args) == 1 else (args[0], args[1], args[2] if len(args) > 2 else 1)
-        )
+        first, end, step = (0, args[0], 1) if len(args) == 1 else (args[0], args[1], args[2] if len(args) > 2 else 1)
     if any(isinstance(item, Value) for item in (first, end, step)):
         return _scaled_range(call, first, step)
     if not call.is_float and not all(type(item) is int for item in (first, end, step)):

@@ -167,9 +167,7 @@ def computed(call: OpCall, function: Callable[..., Value], *operands: Operand) -
     in torch.
     """
     dtype = call.dtype
-    if dtype in ("float16", "bfloat16") and any(
-        isinstance(o, float) and not o.is_integer() for o in operands
-    ):
+    if dtype in ("float16", "bfloat16") and any(isinstance(o, float) and not o.is_integer() for o in operands):
         return R.astype(function(*(call.tensor(o, "float32") for o in operands)), dtype)
     return function(*(call.tensor(operand, wraps=True) for operand in operands))
 
@@ -213,9 +211,7 @@ def _divisor(call: OpCall, other: Operand) -> Value:
     """Return the divisor of integers. A number that is zero in their dtype is an error, as in eager torch."""
     info = integer_info(call.dtype)
     if info is not None and isinstance(other, int) and other % (info.max - info.min + 1) == 0:
-        raise DTypeError(
-            f"a division by {other}, which is 0 as {call.dtype}; eager PyTorch raises ZeroDivisionError"
-        )
+        raise DTypeError(f"a division by {other}, which is 0 as {call.dtype}; eager PyTorch raises ZeroDivisionError")
     return call.tensor(other, wraps=True)
 
 
@@ -307,9 +303,7 @@ def power(call: OpCall, x: Operand, exponent: Operand) -> Value:
         if exponent == 0.5 and call.is_float:
             return R.sqrt(base)  # NaN for -inf, as in torch
     if not call.is_float and isinstance(exponent, int) and exponent < 0:
-        raise DTypeError(
-            f"integers to the power {exponent}; eager PyTorch refuses negative powers of integers"
-        )
+        raise DTypeError(f"integers to the power {exponent}; eager PyTorch refuses negative powers of integers")
     return computed(call, R.power, x, exponent if call.is_float else call.tensor(exponent))
 
 

@@ -19,9 +19,7 @@ _ALPHA = -0.75
 """The coefficient of torch's cubic kernel."""
 
 
-def _resized(
-    call: OpCall, x: Value, method: str, coordinates: str, rounding: str = "", alpha: float = -0.5
-) -> Value:
+def _resized(call: OpCall, x: Value, method: str, coordinates: str, rounding: str = "", alpha: float = -0.5) -> Value:
     count = call.rank - 2
     layout = {1: "NCW", 2: "NCHW", 3: "NCDHW"}[count]
     return call.te(

@@ -77,9 +77,7 @@ def index_select(call: OpCall, x: Value, axis: int, places: Value) -> Value:
 @rule("index.Tensor")
 def index(call: OpCall, x: Value, indices: Sequence[Value | None]) -> Value:
     x, given = _without_masks(call, x, indices)
-    return _taken(
-        call, x, {axis: _integers(places) for axis, places in enumerate(given) if places is not None}
-    )
+    return _taken(call, x, {axis: _integers(places) for axis, places in enumerate(given) if places is not None})
 
 
 def _taken(call: OpCall, x: Value, given: dict[int, Value], *, from_end: bool = True) -> Value:
@@ -100,9 +98,7 @@ def _taken(call: OpCall, x: Value, given: dict[int, Value], *, from_end: bool = 
     return R.permute_dims(found, order)
 
 
-def _without_masks(
-    call: OpCall, x: Value, indices: Sequence[Value | None]
-) -> tuple[Value, list[Value | None]]:
+def _without_masks(call: OpCall, x: Value, indices: Sequence[Value | None]) -> tuple[Value, list[Value | None]]:
     """Replace masks by the indices of their true elements, one tensor per axis of the mask."""
     given: list[Value | None] = []
     for position, places in enumerate(indices):
@@ -183,9 +179,7 @@ def index_put(
     return R.permute_dims(put, [order.index(axis) for axis in range(call.rank)])
 
 
-def _values_in_front(
-    call: OpCall, new: Value, places: Sequence[Value], axes: Sequence[int], rest: int
-) -> Value:
+def _values_in_front(call: OpCall, new: Value, places: Sequence[Value], axes: Sequence[int], rest: int) -> Value:
     """Move the index axes of the values to the front, as in the data while it is updated."""
     wide = max(item.ndim or 0 for item in places)
     whole = wide + rest
@@ -197,9 +191,7 @@ def _values_in_front(
     return R.permute_dims(padded, [*range(front, front + wide), *range(front), *range(front + wide, whole)])
 
 
-def _masked_put(
-    call: OpCall, x: Value, indices: Sequence[Value | None], new: Value, accumulate: bool
-) -> Value:
+def _masked_put(call: OpCall, x: Value, indices: Sequence[Value | None], new: Value, accumulate: bool) -> Value:
     if len(indices) != 1 or indices[0] is None or ((new.ndim or 0) > 0 and _elements(call) != 1):
         raise call.unsupported("an assignment of several values by a mask; use torch.where")
     mask = indices[0]
@@ -240,9 +232,7 @@ _REDUCTIONS = {
 def _scattered(call: OpCall, x: Value, axis: int, places: Value, source: Value, reduction: str) -> Value:
     if not call.rank:
         x, places, source = (R.reshape(v, [1]) for v in (x, places, source))
-        return R.reshape(
-            call.te(topi.scatter_elements, x, _integers(places), source, 0, reduction, False), []
-        )
+        return R.reshape(call.te(topi.scatter_elements, x, _integers(places), source, 0, reduction, False), [])
     axis = call.axis(axis, call.rank)
     return call.te(topi.scatter_elements, x, _integers(places), source, axis, reduction, False)
 
@@ -305,9 +295,7 @@ def _put_rows(call: OpCall, x: Value, axis: int, places: Value, new: Value, *, f
 
 
 @rule("index_add.default")
-def index_add(
-    call: OpCall, x: Value, axis: int, places: Value, source: Value, *, alpha: Operand = 1
-) -> Value:
+def index_add(call: OpCall, x: Value, axis: int, places: Value, source: Value, *, alpha: Operand = 1) -> Value:
     axis = call.axis(axis, call.rank)
     new = call.tensor(source) if alpha == 1 else R.multiply(call.tensor(source), call.tensor(alpha))
     order = [axis, *(a for a in range(call.rank) if a != axis)]
@@ -363,9 +351,7 @@ def one_hot(call: OpCall, places: Value, count: int = -1) -> Value:
 
 
 @rule("diagonal_scatter.default")
-def diagonal_scatter(
-    call: OpCall, x: Value, source: Value, offset: int = 0, first: int = 0, second: int = 1
-) -> Value:
+def diagonal_scatter(call: OpCall, x: Value, source: Value, offset: int = 0, first: int = 0, second: int = 1) -> Value:
     rank = call.rank
     first, second = call.axis(first, rank), call.axis(second, rank)
     if rank != 2 or (first, second) != (0, 1):

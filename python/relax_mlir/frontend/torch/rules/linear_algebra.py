@@ -39,9 +39,7 @@ def matmul(call: OpCall, x: Value, other: Value) -> Value:
 
 
 @rule("addmm.default", "addmv.default", "baddbmm.default", "addbmm.default")
-def addmm(
-    call: OpCall, x: Value, first: Value, second: Value, *, beta: Operand = 1, alpha: Operand = 1
-) -> Value:
+def addmm(call: OpCall, x: Value, first: Value, second: Value, *, beta: Operand = 1, alpha: Operand = 1) -> Value:
     product = R.matmul(first, second)
     if call.name == "addbmm":
         product = R.sum(product, [0])
@@ -80,11 +78,7 @@ def _contraction(call: OpCall, parts: Sequence[str], output: str, tensors: Seque
     rows = [c for c in output if c in left and c not in right]
     columns = [c for c in output if c in right and c not in left]
     summed = [c for c in left if c in right and c not in output]
-    if (
-        not summed
-        or sorted(left) != sorted(batch + rows + summed)
-        or sorted(right) != sorted(batch + summed + columns)
-    ):
+    if not summed or sorted(left) != sorted(batch + rows + summed) or sorted(right) != sorted(batch + summed + columns):
         return None
     sizes = {
         letter: call.importer.dim(size)
@@ -97,14 +91,10 @@ def _contraction(call: OpCall, parts: Sequence[str], output: str, tensors: Seque
 
         moved = R.permute_dims(value, [text.index(c) for group in order for c in group])
         lead, *groups = order
-        return R.reshape(
-            moved, [*(sizes[c] for c in lead), *(product([sizes[c] for c in group]) for group in groups)]
-        )
+        return R.reshape(moved, [*(sizes[c] for c in lead), *(product([sizes[c] for c in group]) for group in groups)])
 
     first, second = (call.tensor(t) for t in tensors)
-    product = R.matmul(
-        arranged(first, left, (batch, rows, summed)), arranged(second, right, (batch, summed, columns))
-    )
+    product = R.matmul(arranged(first, left, (batch, rows, summed)), arranged(second, right, (batch, summed, columns)))
     apart = R.reshape(product, [sizes[c] for c in (*batch, *rows, *columns)])
     made = [*batch, *rows, *columns]
     return R.permute_dims(apart, [made.index(c) for c in output])

@@ -88,9 +88,7 @@ def stack(call: OpCall, tensors: Sequence[Value], axis: int = 0) -> Value:
 
 
 @rule("slice.Tensor", "slice_copy.Tensor")
-def slice_(
-    call: OpCall, x: Value, axis: int = 0, start: Argument = None, end: Argument = None, step: int = 1
-) -> Value:
+def slice_(call: OpCall, x: Value, axis: int = 0, start: Argument = None, end: Argument = None, step: int = 1) -> Value:
     axis = call.axis(axis, call.rank)
     size = call.importer.dim(call.argument(0).shape[axis])
     begin = 0 if start is None else start
@@ -145,9 +143,7 @@ def split(call: OpCall, x: Value, sizes: Argument, axis: int = 0) -> list[Value]
 @rule("unbind.int")
 def unbind(call: OpCall, x: Value, axis: int = 0) -> list[Value]:
     axis = call.axis(axis, call.rank + 1)
-    return [
-        R.squeeze(R.strided_slice(x, [axis], [i], [i + 1], [1]), [axis]) for i in range(len(call.results))
-    ]
+    return [R.squeeze(R.strided_slice(x, [axis], [i], [i + 1], [1]), [axis]) for i in range(len(call.results))]
 
 
 @rule("repeat.default", "tile.default")
@@ -161,18 +157,12 @@ def repeat(call: OpCall, x: Value, counts: Sequence[Argument]) -> Value:
 
 
 @rule("repeat_interleave.self_int")
-def repeat_interleave(
-    call: OpCall, x: Value, repeats: Argument, axis: int | None = None, *rest: object
-) -> Value:
+def repeat_interleave(call: OpCall, x: Value, repeats: Argument, axis: int | None = None, *rest: object) -> Value:
     if axis is None:
         x, axis = R.flatten(x), 0
     axis = call.axis(axis, call.rank)
     whole = call.shape
-    own = (
-        [call.importer.dim(s) for s in call.argument(0).shape]
-        if len(call.argument(0).shape) == call.rank
-        else None
-    )
+    own = [call.importer.dim(s) for s in call.argument(0).shape] if len(call.argument(0).shape) == call.rank else None
     before = own[: axis + 1] if own is not None else [symbolic.floordiv(whole[0], repeats)]
     after = whole[axis + 1 :]
     spread = R.broadcast_to(R.reshape(x, [*before, 1, *after]), [*before, repeats, *after])
@@ -211,14 +201,10 @@ def _rolled(x: Value, shift: Argument, axis: int, size: Dim) -> Value:
 
 
 @rule("constant_pad_nd.default", "pad.default")
-def pad(
-    call: OpCall, x: Value, padding: Sequence[Argument], mode: Argument = 0, value: Operand | None = None
-) -> Value:
+def pad(call: OpCall, x: Value, padding: Sequence[Argument], mode: Argument = 0, value: Operand | None = None) -> Value:
     """Pad; widths are pairs from the last axis to the first, and negative ones crop."""
     if isinstance(mode, str) and mode != "constant":
-        return mirrored(
-            call, x, padding, {"reflect": "reflection", "replicate": "replication"}.get(mode, mode)
-        )
+        return mirrored(call, x, padding, {"reflect": "reflection", "replicate": "replication"}.get(mode, mode))
     fill = (0 if value is None else value) if isinstance(mode, str) else mode
     before, after = widths(call.rank, padding)
     x = cropped(call, x, before, after)

@@ -157,9 +157,7 @@ def log_softmax(call: OpCall, x: Value, axis: int, *rest: object) -> Value:
 def glu(call: OpCall, x: Value, axis: int = -1) -> Value:
     axis = call.axis(axis, call.rank)
     half = call.shape[axis]
-    left, right = (
-        R.strided_slice(x, [axis], [start], [end]) for start, end in ((0, half), (half, half + half))
-    )
+    left, right = (R.strided_slice(x, [axis], [start], [end]) for start, end in ((0, half), (half, half + half)))
     return R.multiply(left, R.sigmoid(right))
 
 
@@ -375,8 +373,7 @@ def attention(
     shapes = [call.importer.shape(call.argument(i).shape) for i in range(3)]
     lead = call.shape[:-2]
     parts = [
-        _four(v, _spread(shape, lead, grouped=enable_gqa))
-        for v, shape in zip((query, key, value), shapes, strict=True)
+        _four(v, _spread(shape, lead, grouped=enable_gqa)) for v, shape in zip((query, key, value), shapes, strict=True)
     ]
     keys, values = map(_unrepeated, parts[1:])
     if keys is not None and values is not None and keys.shape[1] == values.shape[1]:
@@ -387,9 +384,7 @@ def attention(
     if mask is not None:
         bias, unseen = _bias(call, mask, scores)
     q, k, v = (R.permute_dims(part, [0, 2, 1, 3]) for part in parts)
-    found = R.nn.attention(
-        q, k, v, bias, None if scale is None else float(scale), "TopLeft" if causal else None
-    )
+    found = R.nn.attention(q, k, v, bias, None if scale is None else float(scale), "TopLeft" if causal else None)
     if unseen is not None:
         found = R.where(R.permute_dims(unseen, [0, 2, 1, 3]), constant(0, call.dtype), found)
     return R.reshape(R.permute_dims(found, [0, 2, 1, 3]), call.shape)
@@ -506,9 +501,7 @@ def encoder_layer(
     """Emit `torch.nn.TransformerEncoderLayer` where torch runs it as one op: in evaluation mode without gradients."""
     scale1, shift1, scale2, shift2, weight1, bias1, weight2, bias2, *masks = rest
     if any(mask is not None for mask in masks):
-        raise call.unsupported(
-            "an encoder layer with a mask as one op; torch.backends.mha.set_fastpath_enabled(False)"
-        )
+        raise call.unsupported("an encoder layer with a mask as one op; torch.backends.mha.set_fastpath_enabled(False)")
 
     def norm(data: Value, scale: Value, shift: Value) -> Value:
         return R.nn.layer_norm(data, scale, shift, [-1], eps)

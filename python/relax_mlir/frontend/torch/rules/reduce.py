@@ -147,9 +147,7 @@ def _variance(call: OpCall, x: Value, axes: list[int] | None, correction: Operan
 
 
 @rule("norm.ScalarOpt_dim", "norm.Scalar")
-def norm(
-    call: OpCall, x: Value, order: float | None = None, axes: Argument = None, keepdim: bool = False
-) -> Value:
+def norm(call: OpCall, x: Value, order: float | None = None, axes: Argument = None, keepdim: bool = False) -> Value:
     from relax_mlir.frontend.torch.rules.nn import vector_norm
 
     return vector_norm(call, x, 2 if order is None else order, axes, keepdim)
@@ -222,9 +220,7 @@ def median(call: OpCall, x: Value, axis: int | None = None, keepdim: bool = Fals
 
 
 @rule("bucketize.Tensor")
-def bucketize(
-    call: OpCall, x: Value, boundaries: Value, *, out_int32: bool = False, right: bool = False
-) -> Value:
+def bucketize(call: OpCall, x: Value, boundaries: Value, *, out_int32: bool = False, right: bool = False) -> Value:
     return call.te(topi.bucketize, x, boundaries, right, call.dtype)
 
 
@@ -253,9 +249,7 @@ def histc(call: OpCall, x: Value, bins: int = 100, low: float = 0, high: float =
     dtype = "float64"
     flat = R.astype(R.flatten(x), dtype)
     least, most, last = (R.const(float(v), dtype) for v in (low, high, bins - 1))
-    place = R.floor(
-        R.divide(R.multiply(R.subtract(flat, least), R.const(float(bins), dtype)), R.subtract(most, least))
-    )
+    place = R.floor(R.divide(R.multiply(R.subtract(flat, least), R.const(float(bins), dtype)), R.subtract(most, least)))
     inside = R.logical_and(R.greater_equal(flat, least), R.less_equal(flat, most))
     wanted = R.arange(0.0, float(bins), 1.0, dtype)
     there = R.equal(R.expand_dims(R.minimum(place, last), 1), wanted)

@@ -92,9 +92,7 @@ weight = relax.Var("weight", relax.TensorStructInfo((6, 20), "float32"))
 bias = relax.Var("bias", relax.TensorStructInfo((6,), "float32"))
 with bb.function("forward", [x, weight, bias]):
     with bb.dataflow():
-        lv0 = bb.emit(
-            relax.call_dps_packed("test.tvm.doubled", [x], out_ty=relax.TensorType((n, 20), "float32"))
-        )
+        lv0 = bb.emit(relax.call_dps_packed("test.tvm.doubled", [x], out_ty=relax.TensorType((n, 20), "float32")))
         gvar = bb.add_func(linear, "linear")
         lv1 = bb.emit(relax.call_tir(gvar, [lv0, weight, bias], out_ty=relax.TensorType((n, 6), "float32")))
         gv = bb.emit_te(topi.nn.relu, lv1)

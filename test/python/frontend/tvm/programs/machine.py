@@ -24,9 +24,7 @@ class Module:
 x = tvm.nd.array(np.arange(6, dtype="float32"))
 y = tvm.nd.array(np.full(6, 2, "float32"))
 for mode in ("compiled", "bytecode"):
-    vm = relax.VirtualMachine(
-        relax.build(Module, target="llvm", exec_mode=mode, profile=mode == "compiled"), tvm.cpu()
-    )
+    vm = relax.VirtualMachine(relax.build(Module, target="llvm", exec_mode=mode, profile=mode == "compiled"), tvm.cpu())
     vm.set_input("scale", x, y)
     vm.invoke_stateful("scale")
     total, product = vm.get_outputs("scale")

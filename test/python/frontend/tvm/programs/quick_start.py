@@ -31,9 +31,7 @@ vm = relax.VirtualMachine(ex, dev)
 rng = np.random.default_rng(0)
 x = rng.random((2, 96), dtype="float32")
 weights = [rng.random(tuple(param.shape), dtype="float32") for _, param in param_spec]
-result = vm["forward"](
-    tvm.runtime.tensor(x, dev), *[tvm.runtime.tensor(w, device=dev) for w in weights]
-).numpy()
+result = vm["forward"](tvm.runtime.tensor(x, dev), *[tvm.runtime.tensor(w, device=dev) for w in weights]).numpy()
 
 hidden = x @ weights[0].T + weights[1]
 np.testing.assert_allclose(result, (hidden / (1 + np.exp(-hidden))) @ weights[2].T, rtol=1e-5)

@@ -52,11 +52,7 @@ changed = ReluToSigmoid()(origin)
 lhs = wildcard()
 pattern = is_op("relax.nn.relu")(lhs)
 by_pattern = IRModule(
-    {
-        "forward": rewrite_call(
-            pattern, lambda call, matched: relax.op.sigmoid(matched[lhs]), origin["forward"]
-        )
-    }
+    {"forward": rewrite_call(pattern, lambda call, matched: relax.op.sigmoid(matched[lhs]), origin["forward"])}
 )
 tvm.ir.assert_structural_equal(by_pattern["forward"], changed["forward"])
 
