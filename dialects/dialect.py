@@ -265,6 +265,16 @@ def pooled_context() -> ir.Context:
         return new
 
 
+def discard_context(context: ir.Context) -> None:
+    """Take a context out of the pool.
+
+    An exception that passes MLIR while it emits a diagnostic leaves the context's lock taken: the thread can go on, but
+    other threads, and children of a fork, would wait for the lock.
+    """
+    with _lock:
+        _kept[:] = [kept for kept in _kept if kept.context != context]
+
+
 def _used_again() -> ir.Context | None:
     """An unused context of the pool, prepared for its next use, or None."""
     with _lock:

@@ -96,9 +96,14 @@ def collect(context: ir.Context, sink: Sink) -> Iterator[None]:
     Errors that are raised as an ``MLIRError`` are not included: the exception carries them (see `of_error`).
     """
 
+    raised: list[BaseException] = []
+
     def handle(diagnostic: Any) -> bool:  # noqa: ANN401 - a class of the bindings
-        for item in flatten(diagnostic):
-            sink(item)
+        try:
+            for item in flatten(diagnostic):
+                sink(item)
+        except BaseException as error:  # an exception that passes MLIR leaves the lock of its diagnostics taken
+            raised.append(error)
         return True
 
     handler = context.attach_diagnostic_handler(handle)
@@ -108,6 +113,8 @@ def collect(context: ir.Context, sink: Sink) -> Iterator[None]:
     finally:
         _state.sinks.pop()
         handler.detach()
+        if raised:
+            raise raised[0]
 
 
 def report(diagnostic: Diagnostic) -> None:

@@ -16,7 +16,7 @@ from relax_mlir.analysis.invariants import unusable_name
 from relax_mlir.diagnostics import of_error, parse_file, parse_module
 from relax_mlir.dialects import dialect
 from relax_mlir.dialects.attributes import PARAM_NAME, PRIM_FUNC
-from relax_mlir.dialects.dialect import pooled_context
+from relax_mlir.dialects.dialect import discard_context, pooled_context
 from relax_mlir.dialects.location import renamed
 from relax_mlir.error import ArgumentError, Diagnostic, ParseError, UnknownNameError, VerifyError, expect
 from relax_mlir.files import read_text
@@ -328,7 +328,7 @@ class IRModule:
         except UnicodeEncodeError as error:
             raise ParseError(f"{name}: not a valid module: its text is no valid Unicode ({error})") from None
         context, shown = _context_for(text), name.encode(errors="replace").decode()
-        return cls._checked(lambda: _parse(context, text, shown), shown, trusted)
+        return cls._checked(lambda: _parse(context, text, shown), context, shown, trusted)
 
     @classmethod
     def read(cls, path: str | Path, *, trusted: bool = False) -> IRModule:
@@ -346,7 +346,7 @@ class IRModule:
             context = _context_for(read_text(path))
         except (OSError, UnicodeDecodeError) as error:
             raise ParseError(f"cannot read {path}: {error}") from None
-        return cls._checked(lambda: _parse_file(context, str(path)), str(path), trusted)
+        return cls._checked(lambda: _parse_file(context, str(path)), context, str(path), trusted)
 
     @classmethod
     def load(cls, path: str | Path, *, trusted: bool = False) -> IRModule:
@@ -377,7 +377,7 @@ class IRModule:
         module_file.save(self.mlir, Path(path))
 
     @classmethod
-    def _checked(cls, parse: Callable[[], ir.Module], name: str, trusted: bool) -> IRModule:
+    def _checked(cls, parse: Callable[[], ir.Module], context: ir.Context, name: str, trusted: bool) -> IRModule:
         if not trusted:
             signal = crash_of(parse)
             if signal is not None:
@@ -387,6 +387,9 @@ class IRModule:
             found = well_formed.invalid_types(module)
         except ir.MLIRError as error:
             found = of_error(error)
+        except BaseException:
+            discard_context(context)
+            raise
         else:
             if not found:
                 return cls(module)

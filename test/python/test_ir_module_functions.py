@@ -10,7 +10,7 @@ import pytest
 import relax_mlir as rx
 from relax_mlir import op as R
 from relax_mlir.analysis import assert_structural_equal
-from relax_mlir.error import ArgumentError, RelaxError, UnknownNameError, VerifyError
+from relax_mlir.error import ArgumentError, ParseError, RelaxError, UnknownNameError, VerifyError
 
 X = np.arange(6, dtype="float32").reshape(2, 3)
 
@@ -160,3 +160,13 @@ def test_a_module_of_several_functions_is_no_function() -> None:
     mod = rx.IRModule({"a": scaled("a", 1), "b": scaled("b", 1)})
     with pytest.raises(ArgumentError, match=r"it has: a, b\. Take one by name"):
         rx.IRModule()["main"] = mod
+
+
+def test_diagnostics_that_are_no_text_leave_no_lock() -> None:
+    """After a name that is not UTF-8 in a diagnostic, parsing in the same process, and in its children, goes on."""
+    same = 'func.func private @"\\FF"()'
+    with pytest.raises(ParseError, match="what MLIR says of it is no valid UTF-8"):
+        rx.IRModule.parse(f"{same}\n{same}")
+    gc.collect()  # the context may be used again
+    for _ in range(4):
+        assert str(rx.IRModule.parse("module {}")).split() == ["module", "{", "}"]

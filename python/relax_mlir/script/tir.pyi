@@ -5,6 +5,8 @@ from typing import Any
 
 from relax_mlir.script.decorators import prim_func as prim_func
 
+func = prim_func
+
 class Buffer:
     """A buffer of a shape and a dtype."""
     def __init__(self, shape: Any, dtype: str = ..., **hints: Any) -> None: ...

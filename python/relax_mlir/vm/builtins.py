@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import sys
 import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -47,6 +48,8 @@ def builtin_functions() -> dict[str, tvm_ffi.Function]:
 def may_register() -> bool:
     """True if no builtin name is registered and TVM is not installed."""
     is_taken = any(tvm_ffi.get_global_func(name, allow_missing=True) is not None for name in ENTRIES)
+    if "tvm" in sys.modules:  # `relax_mlir.tvm.install` lends it the name
+        return not is_taken and sys.modules["tvm"].__name__ == "relax_mlir.tvm"
     return not is_taken and importlib.util.find_spec("tvm") is None
 
 

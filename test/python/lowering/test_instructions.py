@@ -62,12 +62,11 @@ def tiles(cpu: str, element: str, panel: str) -> Assembly:
     with ir.Context(), ir.Location.unknown():
         module, types = ir.Module.create(), [ir.Type.parse(name) for name in (element, panel)]
         sizes = tiling(target_of(cpu), types[0].width)
-        emit_finish(module.body, "tile_finish", "tile", sizes, types[0], None)
+        emit_finish(module.body, "tile_finish", sizes, types[0], None)
         for rows in sizes.row_counts:
             emit_tile(
                 module.body,
                 f"tile_{rows}",
-                "tile",
                 "tile_finish",
                 sizes,
                 types[0],
@@ -79,7 +78,6 @@ def tiles(cpu: str, element: str, panel: str) -> Assembly:
         emit_tile(
             module.body,
             "tile_narrow",
-            "tile",
             "tile_finish",
             sizes,
             types[0],
@@ -147,8 +145,8 @@ def test_inner_loop_of_products_of_pairs(options: str, register: str) -> None:
     with ir.Context(), ir.Location.unknown():
         module, sizes = ir.Module.create(), tiling(target, 32, PAIR)
         bf16, f32 = ir.BF16Type.get(), ir.F32Type.get()
-        emit_finish(module.body, "tile_finish", "tile", sizes, f32, None)
-        emit_tile(module.body, "tile", "tile", "tile_finish", sizes, f32, sizes.rows, (bf16, bf16), None)
+        emit_finish(module.body, "tile_finish", sizes, f32, None)
+        emit_tile(module.body, "tile", "tile_finish", sizes, f32, sizes.rows, (bf16, bf16), None)
         inner = code_of(module, target)["tile"].loop_with("vdpbf16ps")
     check_tile(inner, "vdpbf16ps", sizes.rows * sizes.vectors, register, sizes.steps)
     assert len(destinations(inner.matching("vdpbf16ps"))) == sizes.rows * sizes.vectors
@@ -187,8 +185,8 @@ def test_inner_loops_of_narrow_products(cpu: str, bits: int) -> None:
     target = target_of(cpu)
     with ir.Context(), ir.Location.unknown():
         module, sizes, element = ir.Module.create(), tiling(target, bits), ir.Type.parse(f"f{bits}")
-        emit_by_dots(module.body, Parts.of("product").dots, "plain_b", sizes, element, element)
-        emit_narrow(module.body, Parts.of("product"), sizes, element)
+        emit_by_dots(module.body, Parts("product").dots, sizes, element, element)
+        emit_narrow(module.body, Parts("product"), sizes, element)
         code = code_of(module, target)
     high = min(sizes.rows, 8)
     tiles = {"one": 8, "two": 2 * high, "tall": 4 * (3 if cpu == "haswell" else 4)}
@@ -266,8 +264,8 @@ def test_objects(cpu: str, machine: int) -> None:
         module = ir.Module.create()
         sizes = tiling(target_of(cpu), 32)
         f32 = ir.F32Type.get()
-        emit_finish(module.body, "tile_finish", "tile", sizes, f32, None)
-        emit_tile(module.body, "tile", "tile", "tile_finish", sizes, f32, sizes.rows, (f32, f32), None)
+        emit_finish(module.body, "tile_finish", sizes, f32, None)
+        emit_tile(module.body, "tile", "tile_finish", sizes, f32, sizes.rows, (f32, f32), None)
         lower(module, f"cpu -mcpu={cpu}")
         data = object_file(llvm_ir(module), target_of(cpu))
     assert data[:6] == b"\x7fELF\x02\x01" and data[18] == machine

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import kept_parts
@@ -36,7 +36,8 @@ def made(monkeypatch: pytest.MonkeyPatch) -> tuple[list[Part], list[str]]:
     compiled: list[str] = []
     add, compile_part = PartCompiler.add, compile_units.compile_part
 
-    def record(self: PartCompiler, more: Sequence[Part]) -> None:
+    def record(self: PartCompiler, given: Iterable[Part]) -> None:
+        more = list(given)
         parts.extend(part for part in more if part.exported[0] in dict(part.renamed))
         add(self, more)
 
