@@ -185,17 +185,20 @@ class SymbolTable:
         """Symbols of `dim` that have no value."""
         return [s for s in symbolic.symbols(dim) if s not in self.values]
 
-    def value(self, dim: Dim) -> ir.Value:
-        """`dim` as an ``index`` value at the current insertion point, which may be negative.
-
-        Raises `ShapeError` for an undefined symbol, and for an integer that does not fit in 64 bits.
-        """
+    def _require_defined(self, dim: Dim) -> None:
         missing = self.undefined(dim)
         if missing:
             raise ShapeError(
                 f"{self.function}: symbol '{missing[0]}' in '{dim}' is not defined; a symbol is defined by a "
                 "dimension of a parameter or of a match_shape that is the symbol alone"
             )
+
+    def value(self, dim: Dim) -> ir.Value:
+        """`dim` as an ``index`` value at the current insertion point, which may be negative.
+
+        Raises `ShapeError` for an undefined symbol, and for an integer that does not fit in 64 bits.
+        """
+        self._require_defined(dim)
         name = symbolic.linear_definition(dim)
         if name is not None:
             return self.values[name]
@@ -257,7 +260,9 @@ class SymbolTable:
         """Describe `dim` and its source: text with placeholders numbered from `first_value`, and their values.
 
         ``n = {1}, taken from parameter 'x' dimension 0`` or ``2*n = {1}, with n = {2} taken from …``.
+        Raises `ShapeError` for an undefined symbol.
         """
+        self._require_defined(dim)
         name = symbolic.linear_definition(dim)
         if name is not None:
             return f"{name} = {{{first_value}}}, taken from {self.origins[name]}", [self.values[name]]

@@ -49,7 +49,7 @@ def may_register() -> bool:
     """True if no builtin name is registered and TVM is not installed."""
     is_taken = any(tvm_ffi.get_global_func(name, allow_missing=True) is not None for name in ENTRIES)
     if "tvm" in sys.modules:  # `relax_mlir.tvm.install` lends it the name
-        return not is_taken and sys.modules["tvm"].__name__ == "relax_mlir.tvm"
+        return not is_taken and sys.modules["tvm"].__name__.split(".")[0] == __name__.split(".")[0]
     return not is_taken and importlib.util.find_spec("tvm") is None
 
 
