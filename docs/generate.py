@@ -252,7 +252,8 @@ def api_entry(name: str, value: Any) -> str:  # noqa: ANN401
 
 def alias_source(name: str) -> str:
     """The assignment in the source that defines the type alias `name`, since no object records it."""
-    for path in [str(m.__file__) for n, m in sorted(sys.modules.items()) if n.startswith("relax_mlir.") and m.__spec__]:
+    modules = (module for name, module in sorted(sys.modules.items()) if name.startswith("relax_mlir."))
+    for path in filter(None, (getattr(module, "__file__", None) for module in modules)):
         if not re.search(rf"^{name}\b", text_of(path), re.MULTILINE):
             continue
         for statement in parsed(path).body:
