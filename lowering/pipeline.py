@@ -189,9 +189,9 @@ class NamedPipeline(PipelinePass):
     target: str = "cpu"
     start: str = ""
 
-    def __init_subclass__(cls, name: str) -> None:
-        cls.name = name
-        PIPELINES[name] = cls
+    def __init_subclass__(cls, text: str) -> None:  # up to Python 3.10, ABCMeta has a parameter `name`
+        cls.name = text
+        PIPELINES[text] = cls
         super().__init_subclass__()
 
     def passes(self) -> Sequence[Pass]:
@@ -211,39 +211,39 @@ class NamedPipeline(PipelinePass):
         return [CheckLegality(self.start), *(phase.as_pass() for phase in rest)]
 
 
-class RelaxToRelax(NamedPipeline, name="relax-to-relax"):
+class RelaxToRelax(NamedPipeline, text="relax-to-relax"):
     """Relax-to-Relax passes."""
 
 
-class RelaxToCalls(NamedPipeline, name="relax-to-calls"):
+class RelaxToCalls(NamedPipeline, text="relax-to-calls"):
     """Down to calls of prim funcs."""
 
 
-class RelaxToExplicitMemory(NamedPipeline, name="relax-to-explicit-memory"):
+class RelaxToExplicitMemory(NamedPipeline, text="relax-to-explicit-memory"):
     """Down to tensors in planned storages."""
 
 
-class RelaxToVm(NamedPipeline, name="relax-to-vm"):
+class RelaxToVm(NamedPipeline, text="relax-to-vm"):
     """Down to builtins of the virtual machine and a shape heap."""
 
 
-class RelaxToTensors(NamedPipeline, name="relax-to-tensors"):
+class RelaxToTensors(NamedPipeline, text="relax-to-tensors"):
     """Down to linalg on tensors."""
 
 
-class RelaxToMemrefs(NamedPipeline, name="relax-to-memrefs"):
+class RelaxToMemrefs(NamedPipeline, text="relax-to-memrefs"):
     """Down to linalg on memrefs."""
 
 
-class RelaxToKernels(NamedPipeline, name="relax-to-kernels"):
+class RelaxToKernels(NamedPipeline, text="relax-to-kernels"):
     """Down to loops and vectors."""
 
 
-class RelaxToFlat(NamedPipeline, name="relax-to-flat"):
+class RelaxToFlat(NamedPipeline, text="relax-to-flat"):
     """Down to functions of blocks and branches."""
 
 
-class RelaxToLlvm(NamedPipeline, name="relax-to-llvm"):
+class RelaxToLlvm(NamedPipeline, text="relax-to-llvm"):
     """Down to the LLVM dialect."""
 
 
