@@ -21,7 +21,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 help:
 	@echo "make demo    embed sentences of 3 to 256 tokens by an encoder that is compiled once; find speech by an ONNX model"
-	@echo "make test    unit tests (pytest) and IR tests (lit): 8 to 14 minutes on two cores; WORKERS=8 for more"
+	@echo "make test    unit tests (pytest) and IR tests (lit): 8 to 16 minutes on two cores; WORKERS=8 for more"
 	@echo "make slow    tests of seconds each, of kinds that make test covers, too: more models, machines, searches"
 	@echo "make test-pythons  a core of the tests with the other supported Pythons that are to be had"
 	@echo "make lint    ruff and mypy"
@@ -47,7 +47,7 @@ test: pytest lit
 ON_WORKERS := --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 
 pytest: $(STAMPS)/test $(STAMPS)/weights $(STAMPS)/models
-	@echo "pytest and lit together take 8 to 14 minutes on two cores; WORKERS=8 uses eight"
+	@echo "pytest and lit together take 8 to 16 minutes on two cores; WORKERS=8 uses eight"
 	$(BIN)/python -m pytest -m "not slow" $(ON_WORKERS) --durations 10 --durations-min 1
 
 slow: $(STAMPS)/test $(STAMPS)/weights $(STAMPS)/models

@@ -163,7 +163,7 @@ def test_a_module_of_several_functions_is_no_function() -> None:
 
 
 def test_diagnostics_that_are_no_text_leave_no_lock() -> None:
-    """After a name that is not UTF-8 in a diagnostic, parsing in the same process, and in its children, goes on."""
+    """After a name that is not UTF-8 in a diagnostic, texts are parsed in the same process, and in its children."""
     same = 'func.func private @"\\FF"()'
     with pytest.raises(ParseError, match="what MLIR says of it is no valid UTF-8"):
         rx.IRModule.parse(f"{same}\n{same}")

@@ -114,9 +114,7 @@ _OWN = ("pipelines", "relax", "runtime", "target")
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - any name of the package
-    if name in _OWN:
-        return importlib.import_module(f"{__name__}.{name}")
-    if name in MODULES:
+    if name in _OWN or name in MODULES:
         return importlib.import_module(f"{__name__}.{name}")
     for homes in (FUNCTIONS, HOMES):
         if name in homes:

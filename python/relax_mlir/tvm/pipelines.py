@@ -56,7 +56,7 @@ def register_pipeline(name: str) -> Callable[[Make], Make]:
 
 
 def get_default_pipeline(target: object = None) -> Pass:
-    """The pipeline that `compile` needs before the lowering of its own; `target` is accepted for TVM."""
+    """The optimisations of Relax, ``get_pipeline("default")``; `target` is accepted for TVM."""
     return get_pipeline("default")
 
 
